@@ -138,15 +138,13 @@ check-toolchain: ## The machine code of the C and the kernels, for the host and 
 	$(MAKE) gpu-folder && GPU_FOLDER=$(CURDIR)/$(GPU_FOLDER) $(TEST) -run '^TestDryRun$$' ./test/gpu
 
 # $(call having,TEXT) lists the packages whose tests contain TEXT, so that a step misses no package with such
-# tests. LONG_SCRIPTS lists the test scripts that are marked long.
+# tests.
 having = $(sort $(patsubst %/,./%,$(dir $(shell grep -rl --include='*_test.go' '$(1)' [a-z]*))))
-LONG = $(call having,longtest\.Only(t))
-LONG_SCRIPTS = $(basename $(notdir $(shell grep -lE '^\[!?long\]' cmd/zbench/testdata/script/*.txtar)))
-empty :=
+LONG = $(call having,longtest\.Only)
 
 .PHONY: check-long
 check-long: ## The tests that take seconds each, which make test leaves out
-	ZBENCH_LONG=1 $(TEST) -run '^TestLong|^TestScripts$$/^($(subst $(empty) ,|,$(strip $(LONG_SCRIPTS))))$$' $(LONG)
+	ZBENCH_LONG=1 $(TEST) -run '^TestLong|^TestScripts$$' $(LONG)
 
 # Published files of other projects are not part of this project. A clone does not have them and skips this
 # step.

@@ -13,11 +13,13 @@ import (
 	"zbench/bench/run/spec"
 	"zbench/bench/work/fabric"
 	"zbench/internal/native"
+	"zbench/test/longtest"
 )
 
 // A case that is too large for the budget is checked by random blocks: a healthy one is right, and what is wrong in all of
 // a rank's result, in place or not, is found.
-func TestBlocksOfLargeCases(t *testing.T) {
+func TestLongBlocksOfLargeCases(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
 	for _, fault := range dataFaults {
 		kind, d := openWith(t, w, fault)
@@ -70,7 +72,8 @@ func TestLargestCaseIsCheckedByBlocks(t *testing.T) {
 }
 
 // One wrong element is found if it lies in a block, and only then; the message says where.
-func TestOneWrongElementInABlock(t *testing.T) {
+func TestLongOneWrongElementInABlock(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
 	for _, name := range []string{"all_reduce", "reduce_scatter", "all_gather", "all_to_all"} {
 		a := axes(t, w, name)

@@ -19,6 +19,7 @@ import (
 	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 	"zbench/rccl"
+	"zbench/test/longtest"
 )
 
 // onlyLoopback is what the rows that only the loopback has stand for in the driver's calls:
@@ -52,7 +53,7 @@ type step struct {
 	Calls []string
 }
 
-// TestCallsChild is a process that TestDriverCallsTheSameOfEveryProvider starts.
+// TestCallsChild is a process that TestLongDriverCallsTheSameOfEveryProvider starts.
 func TestCallsChild(t *testing.T) {
 	text := os.Getenv(callsVariable)
 	if text == "" {
@@ -186,7 +187,8 @@ func steady(calls []string) []string {
 // The driver makes the same calls, in the same order, on the loopback and on a library that
 // has no more than a vendor's, but for what onlyLoopback lists: alone, and with a process a
 // rank.
-func TestDriverCallsTheSameOfEveryProvider(t *testing.T) {
+func TestLongDriverCallsTheSameOfEveryProvider(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	for _, processes := range []int{1, 8} {
 		ours, theirs := inCallProcesses(t, processes, false), inCallProcesses(t, processes, true)
 		seen := map[string]bool{}

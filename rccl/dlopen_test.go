@@ -17,6 +17,7 @@ import (
 	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 	"zbench/rccl"
+	"zbench/test/longtest"
 )
 
 // loopbackLibraries builds the loopback with the vendors' names.
@@ -76,7 +77,8 @@ func openThrough(t *testing.T, dir, backend string, m *fabric.Machine, change fu
 // whether the loopback is called directly or found by dlopen under HIP's and
 // RCCL's or CUDA's and NCCL's names: libraries, devices, kernels compiled and
 // loaded, communicators, verification, both timings.
-func TestSameThroughDlopen(t *testing.T) {
+func TestLongSameThroughDlopen(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	dir := loopbackLibraries(t)
 	for _, gpus := range []int{1, 2} {
 		w := spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}

@@ -15,6 +15,7 @@ import (
 	"zbench/bench/work/fabric"
 	"zbench/internal/native"
 	"zbench/rccl"
+	"zbench/test/longtest"
 )
 
 // budget is what the tests verify within, cache what they rotate over.
@@ -72,7 +73,8 @@ func run(t testing.TB, d *rccl.Driver, cases []plan.Case, o plan.Effort) []recor
 }
 
 // Without noise, jitter and launch cost both timings are the closed form.
-func TestTimesAreTheModel(t *testing.T) {
+func TestLongTimesAreTheModel(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
 	d, m := open(t, w, fabric.Conditions{}, quiet)
 	a := axes(t, w, collective.Names()...)

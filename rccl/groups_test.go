@@ -9,6 +9,7 @@ import (
 	"zbench/bench/run/record"
 	"zbench/bench/run/spec"
 	"zbench/bench/work/fabric"
+	"zbench/test/longtest"
 )
 
 // groupsOf runs all_reduce in groups of two on two nodes, with faults.
@@ -25,7 +26,8 @@ func groupsOf(t *testing.T, seed uint64, faults ...string) []record.Result {
 
 // A slow link is found by the group that holds it, in every seed; without it no
 // group is named.
-func TestSlowLinkNamesItsGroup(t *testing.T) {
+func TestLongSlowLinkNamesItsGroup(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	for seed := range uint64(5) {
 		for _, r := range groupsOf(t, seed, "slow_link:node=1,a=2,b=3,left=0.5") {
 			require.Equal(t, record.OK, r.Status, r.Reason)

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/run/spec"
 	"zbench/bench/work/fabric"
 	"zbench/rccl"
+	"zbench/test/longtest"
 )
 
 // soaked opens a world of two nodes with a fault, and its cases of 64 KiB in sums of int32: of all ranks, and of the
@@ -53,7 +54,8 @@ var soakNames = []string{"all_gather", "broadcast", "all_to_all", "send_recv", "
 
 // What a rank sends that its buffer held before is found in every launch in which it was planted, with the sender
 // and the pattern, and in none else.
-func TestStaleSendsAreLocated(t *testing.T) {
+func TestLongStaleSendsAreLocated(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	for _, written := range []plan.Written{plan.OwnStream, plan.OtherStream} {
 		d, cases := soaked(t, "stale_send:node=0,gpu=0,first=1,part=0.5", written, soakNames...)
 		wrong := 0
@@ -89,7 +91,8 @@ func TestDataFaultsOfAnEnvironment(t *testing.T) {
 
 // A fault that only data of another stream have, or only copied data, spares those of the launch's own; one that begins with the second
 // launch spares the first.
-func TestWhenDataFaultsCome(t *testing.T) {
+func TestLongWhenDataFaultsCome(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	for fault, want := range map[string]map[plan.Written][]bool{
 		"stale_send:node=0,gpu=0,across=1":           {plan.OwnStream: {false, false}, plan.OtherStream: {true, true}, plan.OtherCopy: {true, true}, plan.OwnCopy: {false, false}, plan.WrittenBefore: {false, false}},
 		"stale_send:node=0,gpu=0,copied=1":           {plan.OwnStream: {false, false}, plan.OtherStream: {false, false}, plan.OtherCopy: {true, true}, plan.OwnCopy: {true, true}},

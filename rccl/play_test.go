@@ -134,7 +134,8 @@ func byTheRule(m *fabric.Machine, s *plan.Step, one bool) (clock float64) {
 
 // What communication adds to a step on the loopback is what the simulation says, to 1 %: the two share no
 // code but the trainer's plan.
-func TestStepsAreTheSimulation(t *testing.T) {
+func TestLongStepsAreTheSimulation(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
 	llama, err := trainer.Preset("llama3-8b")
 	require.NoError(t, err)

@@ -169,7 +169,8 @@ func TestLongProcessesSeeTheModelsClock(t *testing.T) {
 
 // A program sees a planted data fault as wrong data, and a planted hang ends in its own
 // time-out; without the fault neither is there.
-func TestProgramsSeeFaults(t *testing.T) {
+func TestLongProgramsSeeFaults(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	p := program{gpus: 4, threads: 2, processes: 1, iterations: 2, sizes: []int64{4 << 10}, env: []string{"CLIENT_TIMEOUT=600", "ZBENCH_LOOPBACK_HANG_RATE=1000"}}
 	out, codes := p.start(t, node(t, 1))
 	require.Equal(t, []int{0}, codes)
@@ -193,7 +194,8 @@ func TestProgramsSeeFaults(t *testing.T) {
 // Sleeps and timed waits of a program that has launched work take exactly what was asked on
 // the virtual clock, whatever the host's load, and at least that on the kernel's clock. Without a machine file the program
 // sees the kernel's.
-func TestProgramsWaitOnTheModelsClock(t *testing.T) {
+func TestLongProgramsWaitOnTheModelsClock(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	file, env := compiled(t, "waits.cc"), simulated(t, node(t, 1))
 	for _, shown := range []bool{true, false} {
 		c := exec.CommandContext(t.Context(), file) //nolint:gosec // this test's own program

@@ -12,11 +12,13 @@ import (
 	"zbench/bench/run/record"
 	"zbench/bench/run/spec"
 	"zbench/bench/work/fabric"
+	"zbench/test/longtest"
 )
 
 // What the driver says is served, the loopback runs so, and nothing else: it decides by the windows and the configuration
 // that it was given. Kernels on windows take half as long there, copy engines a quarter.
-func TestServedIsWhatRuns(t *testing.T) {
+func TestLongServedIsWhatRuns(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	told3 := []string{"all_reduce", "reduce_scatter", "all_gather"} // of these the library tells what runs them
 	copies := policy.Policy{Register: policy.Window, CTA: policy.Zero}
 	for _, x := range []struct {

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/run/plan"
 	"zbench/bench/run/spec"
 	"zbench/bench/work/fabric"
+	"zbench/test/longtest"
 )
 
 // surveyed measures a fleet with faults through the driver and judges the times.
@@ -31,7 +32,8 @@ func surveyed(t *testing.T, nodes, gpus int, o rails.Bounds, faults ...string) (
 
 // A fault in the loopback is named by the times that the driver measures, exactly and with
 // nothing else. The same run without it names nothing.
-func TestSurveyFindsPlantedFaults(t *testing.T) {
+func TestLongSurveyFindsPlantedFaults(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	const nodes, gpus = 16, 8
 	for _, x := range []struct {
 		faults []string

@@ -154,7 +154,8 @@ func (x trial) same(t *testing.T, what string) (want []record.Result) {
 // A world that is cut into processes leaves the same results as one process that
 // holds it whole, to the last bit: the evidence of a hang or of an asynchronous
 // error at any launch too. What the error adds is which process said what.
-func TestProcessesLeaveTheRecordOfOne(t *testing.T) {
+func TestLongProcessesLeaveTheRecordOfOne(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	processesLeaveTheRecordOfOne(t, "", "hang:node=1,gpu=1,bytes=2.5e5,launch=0", "hang:node=0,gpu=3,bytes=2.5e5,launch=3", "async_error:node=1,gpu=1,bytes=2.5e5,launch=3")
 }
 
@@ -183,7 +184,8 @@ func processesLeaveTheRecordOfOne(t *testing.T, faults ...string) {
 
 // So do groups, strides and the first nodes, in which some processes have no ranks, each
 // with their verification, and what is wrong in them.
-func TestProcessesOfGroupsLeaveTheRecordOfOne(t *testing.T) {
+func TestLongProcessesOfGroupsLeaveTheRecordOfOne(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	parted := func(a *plan.Axes) {
 		a.MinBytes, a.MaxBytes = 1<<16, 1<<16
 		a.Groups, a.Strides, a.Scales, a.InPlace = []int{2, 4}, []int{2, 4}, []int{1}, []bool{true}

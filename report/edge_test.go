@@ -110,8 +110,8 @@ func manyCurves() *record.Record {
 	return rec
 }
 
-func TestEdges(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongEdges(t *testing.T) {
+	longtest.Only(t)
 	for name, rec := range edges() {
 		t.Run(name, func(t *testing.T) {
 			page := pageOf(t, rec)

@@ -20,8 +20,8 @@ import (
 
 // A recommendation takes 16 lines of 100 columns at most, whatever the trainer, what starts it, and what is known of
 // computation; --verbose has the rest. No form contradicts itself.
-func TestRecommendFitsAScreen(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongRecommendFitsAScreen(t *testing.T) {
+	longtest.Only(t)
 	rec := recordtest.Sweep(24)
 	rec.Fabric.Bracket = &record.Ends{Fastest: "a", Slowest: "b", Factor: 27}
 	for i := range rec.Results {

@@ -67,8 +67,8 @@ func TestErasAreNotMixed(t *testing.T) {
 }
 
 // The terminal and the page of such a run warn, with what to do.
-func TestCorruptionIsShown(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongCorruptionIsShown(t *testing.T) {
+	longtest.Only(t)
 	off, on := plantedRun(t, "off", nil), plantedRun(t, "flushed", map[string]string{"NCCL_GDR_FLUSH_DISABLE": "0"})
 	const warning, next = "Pollara NICs, and RCCL 2.30.4 runs without the GDR flush", "Export NCCL_GDR_FLUSH_DISABLE=0 and RCCL_GDR_FLUSH_GPU_MEM_NO_RELAXED_ORDERING=0"
 	for file, warned := range map[string]bool{off: true, on: false} {

@@ -27,7 +27,7 @@ func TestExitCodesAreOneTable(t *testing.T) {
 	require.Contains(t, helpOf(newRoot(State{}), 80, false), help)
 }
 
-// codeInputs are files that the commands of TestEveryCommandEndsWithItsCode read.
+// codeInputs are files that the commands of TestLongEveryCommandEndsWithItsCode read.
 var codeInputs = map[string]string{
 	"slow.csv": "a,b,46\na,c,46\na,d,46\na,e,20\nb,c,46\nb,d,46\nb,e,20\nc,d,46\nc,e,20\nd,e,20\n",
 	"even.csv": "a,b,46\na,c,46\na,d,46\nb,c,46\nb,d,46\nc,d,46\n", "few.csv": "a,b,46\n",
@@ -97,8 +97,8 @@ var codeRows = []codeRow{
 }
 
 // Every command ends with the code that the table gives for what it found: of several the first.
-func TestEveryCommandEndsWithItsCode(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongEveryCommandEndsWithItsCode(t *testing.T) {
+	longtest.Only(t)
 	dir := t.TempDir()
 	for name, text := range codeInputs {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))

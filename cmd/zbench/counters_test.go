@@ -79,8 +79,8 @@ func (r risingFS) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // Counters are read before and after each pass, and their rise stands in journal, record and
 // page; on the loopback only from a tree that is named.
-func TestCountersOfEachCase(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongCountersOfEachCase(t *testing.T) {
+	longtest.Only(t)
 	run := func(args ...string) (*record.Record, string) {
 		folder := filepath.Join(t.TempDir(), "out")
 		s, talk := testState(t, append(args, "--out", folder, "-q")...)

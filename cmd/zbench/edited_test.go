@@ -54,7 +54,8 @@ func changes(value any, put func(any) any, emit func(any)) {
 
 // A journal with an edited header and a matching checksum is either resumed or refused: no
 // panic, and the rest can be read.
-func TestResumeWithAnyEditedHeader(t *testing.T) {
+func TestLongResumeWithAnyEditedHeader(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	besideScripts(t)
 	dir := cutAt(t, 7)
 	path := filepath.Join(dir, engine.JournalFile)

@@ -34,8 +34,8 @@ func sickFolder(t *testing.T) (dir string, rec *record.Record) {
 
 // A recommendation that lies beside a record with a fault, from a version that did not look
 // for one, is not shown.
-func TestOldAdviceOnAFaultIsIgnored(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongOldAdviceOnAFaultIsIgnored(t *testing.T) {
+	longtest.Only(t)
 	dir, rec := sickFolder(t)
 	require.NotNil(t, faultOf(rec))
 	d, err := advice.AskAssumed([]recommend.Source{recommend.SourceOf(rec, nil)})

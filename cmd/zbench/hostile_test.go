@@ -20,8 +20,8 @@ const escapes = "\x1b]0;owned\x07\x1b[31m\u009b2J\u202e"
 
 // Whatever names, keys and versions hold, nothing that moves a terminal's cursor or
 // sets its title comes out of zbench, in any form.
-func TestNoEscapeSequenceReachesTheTerminal(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongNoEscapeSequenceReachesTheTerminal(t *testing.T) {
+	longtest.Only(t)
 	dir := t.TempDir()
 	log := project.Read(t, "testdata/logs/bare_all_reduce.log")
 	named := filepath.Join(dir, "a"+escapes+".log")

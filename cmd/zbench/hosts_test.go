@@ -63,7 +63,8 @@ func (c waited) Wait() (int, string) { return <-c.code, "its end" }
 // is called, however many cores and however large a cache it has, and says the
 // rest in the same words. A phrase is looked for in the text unfolded: where a
 // line ends depends on the machine.
-func TestHostsAreDescribed(t *testing.T) {
+func TestLongHostsAreDescribed(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	besideScripts(t)
 	rows := []struct {
 		line string
@@ -121,8 +122,8 @@ func ranOn(t *testing.T, h host, folder string) {
 
 // A simulated sweep, its advice and its page depend on the fabric alone: they are
 // the same on every machine.
-func TestHostsSimulateTheSame(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongHostsSimulateTheSame(t *testing.T) {
+	longtest.Only(t)
 	t.Setenv(wantsPictures, "1")
 	const line = "collectives all_reduce --nodes 2 -b 64K -e 4M -f 8 --place out -q"
 	want, _, first := onHost(t, hosts[0], 0, exit.OK, line)

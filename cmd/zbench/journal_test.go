@@ -120,8 +120,8 @@ func TestForceOverAnOldFolder(t *testing.T) {
 }
 
 // Samples are kept up to 64 ranks, and above where it is asked for.
-func TestKeepSamples(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongKeepSamples(t *testing.T) {
+	longtest.Only(t)
 	for args, kept := range map[string]bool{"--nodes 8": true, "--nodes 9": false, "--nodes 9 --keep-samples": true} {
 		dir := filepath.Join(t.TempDir(), "out")
 		code, stderr := zbench(t, osFS{}, strings.Fields("collectives all_reduce -b 1M -e 1M --place out --out "+dir+" "+args)...)

@@ -20,8 +20,8 @@ import (
 
 // Libraries that are broken in the ways libraries are: what a user sees of it,
 // in folders with short names and with long ones, which fold the text elsewhere.
-func TestLibraryScripts(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongLibraryScripts(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	for _, folder := range []string{"a", strings.Repeat("a-long-name-", 6)} {
 		t.Run(fmt.Sprintf("%d characters", len(folder)), func(t *testing.T) {

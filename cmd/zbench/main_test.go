@@ -57,8 +57,10 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	scripts := project.File(t, "scripts")
 	libraries := ""
-	if !testing.Short() {
+	if longtest.Enabled() {
 		makePrintedFixtures(t)
+	}
+	if !testing.Short() {
 		libraries = loopbackLibraries(t)
 	}
 	testscript.Run(t, testscript.Params{

@@ -23,6 +23,7 @@ import (
 	"zbench/bench/base/finding"
 	"zbench/bench/engine"
 	"zbench/report"
+	"zbench/test/longtest"
 )
 
 // printed runs a command and returns its exit code and both outputs.
@@ -46,7 +47,8 @@ func words(text string) string {
 }
 
 // A document has its findings in its JSON, and all of its forms show these and no others.
-func TestFormsShowTheSameFindings(t *testing.T) {
+func TestLongFormsShowTheSameFindings(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	besideScripts(t)
 	dir := t.TempDir()
 	swept := filepath.Join(dir, "swept")

@@ -66,7 +66,7 @@ var sized = regexp.MustCompile(` (-b|-e|--sizes|--resume|--spec) `)
 // launchers are variables of started processes.
 var launchers = []string{"OMPI_COMM_WORLD_RANK", "RANK", "SLURM_JOB_ID", "SLURM_PROCID"}
 
-// printedTried are the commands that were run: one of each shape, and in long tests each of every script.
+// printedTried are the commands that were run: one of each shape.
 var printedTried sync.Map
 
 // shapeOf is a command without the values of its flags and the names of folders.
@@ -80,12 +80,12 @@ func shapeOf(line string) string {
 	return strings.Join(slices.Compact(words), " ")
 }
 
-// tryPrinted runs the commands that the zbench before printed, each in a copy of the script's folder: a
+// tryPrinted runs, in long tests, the commands that the zbench before printed, each in a copy of the script's folder: a
 // command that is a usage error, cannot run, or lacks input must not be printed. What it finds, or that
 // this machine has no GPU, is an answer.
 func tryPrinted(ts *testscript.TestScript, code string, args []string) {
 	// A launcher's environment is planted in some scripts; its user types elsewhere.
-	if testing.Short() || slices.ContainsFunc(launchers, func(name string) bool { return ts.Getenv(name) != "" }) {
+	if !longtest.Enabled() || slices.ContainsFunc(launchers, func(name string) bool { return ts.Getenv(name) != "" }) {
 		return
 	}
 	stdout, stderr := ts.ReadFile("stdout"), ts.ReadFile("stderr")
@@ -93,11 +93,7 @@ func tryPrinted(ts *testscript.TestScript, code string, args []string) {
 	for _, line := range printedIn(stdout + "\n" + stderr) {
 		skip := slices.ContainsFunc(unrunnable, func(u string) bool { return strings.HasPrefix(line, u) }) ||
 			code == "1" && strings.Contains(line, " --resume ") // the fault is planted still
-		key := shapeOf(line)
-		if longtest.Enabled() {
-			key = ts.Name() + line
-		}
-		if _, again := printedTried.LoadOrStore(key, true); again || skip {
+		if _, again := printedTried.LoadOrStore(shapeOf(line), true); again || skip {
 			continue
 		}
 		tried = true

@@ -54,8 +54,8 @@ func TestLongDiskFullInEveryRoundThenResume(t *testing.T) {
 
 // The journal holds the question: a sweep that is resumed without any flag adds the
 // rounds that it would have added.
-func TestResumeKeepsTheQuestion(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongResumeKeepsTheQuestion(t *testing.T) {
+	longtest.Only(t)
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "cut")
 	code, _ := zbench(t, osFS{}, served("--out", whole)...)
 	require.Zero(t, code)

@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/base/exit"
 	"zbench/bench/engine"
+	"zbench/test/longtest"
 	"zbench/test/project"
 	"zbench/test/schema"
 )
@@ -74,7 +75,8 @@ func committed(t *testing.T) map[string]string {
 }
 
 // Whatever a command writes as JSON states a version, and fits its schema.
-func TestWrittenFilesFitTheirSchemas(t *testing.T) {
+func TestLongWrittenFilesFitTheirSchemas(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	besideScripts(t)
 	check, schemas, met, before := newSchemaCheck(t), committed(t), map[string]bool{}, ""
 	fits := func(line, text string) {

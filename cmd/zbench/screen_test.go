@@ -83,8 +83,8 @@ func TestLongScreenOfTheDefaultSweep(t *testing.T) {
 }
 
 // So does a sweep of two nodes.
-func TestScreenOfASmallSweep(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongScreenOfASmallSweep(t *testing.T) {
+	longtest.Only(t)
 	r, _ := sweptAs(t, exit.OK, "collectives --nodes 2 -b 64K -e 4G -f 8 --place in")
 	fitsScreens(t, r, "--ddp-bucket-size")
 }

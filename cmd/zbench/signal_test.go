@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/base/exit"
 	"zbench/bench/run/record"
+	"zbench/test/longtest"
 )
 
 // signalling sends a signal when the third case has been reported.
@@ -42,7 +43,8 @@ func testState(t *testing.T, args ...string) (State, *bytes.Buffer) {
 
 // The first signal ends the sweep; what was finished is saved, the rest says
 // interrupted, and the exit code is 130.
-func TestSignalSavesWhatIsFinished(t *testing.T) {
+func TestLongSignalSavesWhatIsFinished(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	s, _ := testState(t, "collectives", "--progress", "--nodes", "4", "--out", dir)
 	signals := make(chan string, 2)

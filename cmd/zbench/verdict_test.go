@@ -84,8 +84,8 @@ func TestLongVerdictOfHealthySweeps(t *testing.T) {
 }
 
 // Where groups ran too, the rail or the node is named.
-func TestVerdictFindsThePlace(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongVerdictFindsThePlace(t *testing.T) {
+	longtest.Only(t)
 	for _, row := range []struct{ fault, splits, says string }{
 		{"slow_rail:node=3,rail=2,left=0.5", "--strides 8", "Slow: rail 2 (GPU 2 of every node)."},
 		{"slow_leaf:rail=5,left=0.5", "--strides 8", "Slow: rail 5 (GPU 5 of every node)."},

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/run/record"
 	method "zbench/bench/work/muon"
 	"zbench/internal/native"
+	"zbench/test/longtest"
 )
 
 // vendors builds a library of that name with both vendors' functions and gives
@@ -68,7 +69,8 @@ func TestVendorProducts(t *testing.T) {
 // Newton–Schulz by a vendor's products, all or B·X alone, is float64's, and ours, and its A and B are
 // symmetric to the last bit: of both orientations, with edges, in panels of one tile, and
 // in launches of two matrices.
-func TestVendorIteration(t *testing.T) {
+func TestLongVendorIteration(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	shapes := []method.Shape{{Rows: 128, Cols: 128, Batch: 3}, {Rows: 67, Cols: 70, Batch: 2}, {Rows: 190, Cols: 131, Batch: 1}}
 	for backend, name := range map[string]string{"rocm": "librocblas.so", "cuda": "libcublas.so.12"} {
 		t.Run(backend, func(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/longtest"
 )
 
 // columnEdits add a third vendor's column to each list of functions and numbers.
@@ -27,7 +29,8 @@ var columnEdits = map[string][][2]string{
 
 // A vendor with function names of its own adds its column in two headers: what takes a column from
 // the lists, and the loopback, is compiled as it is.
-func TestAColumnCostsTwoHeaders(t *testing.T) {
+func TestLongAColumnCostsTwoHeaders(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	dir := t.TempDir()
 	for _, folder := range []string{"c", "kernels"} {
 		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(folder)))

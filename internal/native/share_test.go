@@ -11,6 +11,7 @@ import (
 	"zbench/bench/run/spec"
 	"zbench/bench/work/fabric"
 	"zbench/internal/native"
+	"zbench/test/longtest"
 )
 
 // A world of so many ranks is driven by one driver, by one in each of several threads
@@ -137,7 +138,8 @@ func inThreads(t *testing.T, n int, machine []byte) [][]told {
 // The figures, and what verification finds, are the same to the last bit whoever drives
 // the ranks: one driver, threads, or processes; without faults and with those that
 // change times, data, or the outcome.
-func TestSharedWorldLeavesTheFiguresOfOne(t *testing.T) {
+func TestLongSharedWorldLeavesTheFiguresOfOne(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	processes := []int{4, 16}
 	if testing.Short() {
 		processes = processes[:1] // a detector sees as much of four

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/internal/native"
+	"zbench/test/longtest"
 )
 
 // constructed compiles ROCm's two libraries, both with a constructor that notes its
@@ -123,7 +124,8 @@ func TestTrialTellsNothingOfWhatIsFast(t *testing.T) {
 }
 
 // One that closes the child's descriptors is no more usable than one that ends it.
-func TestTrialCutOff(t *testing.T) {
+func TestLongTrialCutOff(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	o, noted := constructed(t, "-DCUTS_OFF")
 	require.ErrorContains(t, unavailable(t, o), "opening it ends the process: it cut itself off")
 	gone(t, noted()[2][1])

@@ -16,6 +16,7 @@ import (
 
 	"zbench/bench/run/plan"
 	"zbench/internal/rendezvous"
+	"zbench/test/longtest"
 )
 
 // raw is process 1 of a world of three, which writes any lines.
@@ -51,7 +52,8 @@ func (r raw) next() string {
 
 // A registered process that sends what it should not harms no report of another. Each
 // message is refused and counted.
-func TestMisbehavingProcess(t *testing.T) {
+func TestLongMisbehavingProcess(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	const good = `{"protocol":13,"budget":{"bytes":7},"verified":{"Wrong":0,"First":""}}`
 	unreadable := func(text string) func(t *testing.T, r plan.Report) {
 		return func(t *testing.T, r plan.Report) {

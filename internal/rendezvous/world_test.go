@@ -115,7 +115,8 @@ func TestWorldIsOneProcess(t *testing.T) {
 }
 
 // Real processes, as a launcher starts them.
-func TestProcessesAreOneProcess(t *testing.T) {
+func TestLongProcessesAreOneProcess(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	for _, environment := range []string{"", "RENDEZVOUS_RELAY=1"} {
 		processesAreOne(t, 8, environment)
 		processesAreOne(t, 16, environment)

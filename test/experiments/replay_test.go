@@ -9,8 +9,8 @@ import (
 	"zbench/test/longtest"
 )
 
-func TestReplayAtATwentieth(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongReplayAtATwentieth(t *testing.T) {
+	longtest.Only(t)
 	require.Empty(t, ReplayFailures(Replays(smallSeeds), true))
 }
 

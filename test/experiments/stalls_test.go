@@ -9,8 +9,8 @@ import (
 	"zbench/test/longtest"
 )
 
-func TestStallsAtATwentieth(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongStallsAtATwentieth(t *testing.T) {
+	longtest.Only(t)
 	for _, r := range Stalls(smallSeeds) {
 		require.Empty(t, r.Failures(true))
 	}

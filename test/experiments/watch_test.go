@@ -28,8 +28,8 @@ func TestLongWatchAtATwentieth(t *testing.T) {
 	}
 }
 
-func TestWatchFoundAtATwentieth(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongWatchFoundAtATwentieth(t *testing.T) {
+	longtest.Only(t)
 	for _, r := range WatchFound(fullSeeds / 20) {
 		require.True(t, r.Bar.Plausible(r.Found, r.Runs), "%+v", r)
 	}

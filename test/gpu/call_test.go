@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/longtest"
 )
 
 // called runs a call of gpu-call.sh in a folder as `make gpu-folder` makes it, with stand-ins for
@@ -71,7 +73,8 @@ func files(t *testing.T, folder string) (names []string) {
 
 // The second call leaves all rows in one table, and one archive without pages. A missed bar goes on to
 // the next row, and a row that the time does not reach is said to be missing.
-func TestSecondCall(t *testing.T) {
+func TestLongSecondCall(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	folder := t.TempDir()
 	code, out := called(t, folder, "second", "FAILS=Products", "ROWS=memory:60 products:30 gemm:20", "LIMIT=100")
 	require.Equal(t, 1, code, out)
@@ -92,7 +95,8 @@ func TestSecondCall(t *testing.T) {
 }
 
 // The first call builds the peers that have sources, and goes no further where there is no device.
-func TestFirstCall(t *testing.T) {
+func TestLongFirstCall(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	folder := t.TempDir()
 	code, out := called(t, folder, "first")
 	require.Equal(t, 5, code, out)

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/run/record"
 	"zbench/bench/run/spec"
 	"zbench/bench/work/muon"
+	"zbench/test/longtest"
 )
 
 // timedAt is a row that took so long, verified.
@@ -149,7 +150,8 @@ exec sleep 60
 }
 
 // All rows are there, from the records that zbench writes; what is right passes.
-func TestWhole(t *testing.T) {
+func TestLongWhole(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	table, code := compare(t, 1)
 	require.Equal(t, 0, code)
 	for _, line := range []string{

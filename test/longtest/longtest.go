@@ -17,6 +17,15 @@ func Only(t testing.TB) {
 	}
 }
 
+// OnlyOrDetected is Only for a test that the race detector and the sanitizers, which run with -short,
+// run, too.
+func OnlyOrDetected(t testing.TB) {
+	t.Helper()
+	if !testing.Short() {
+		Only(t)
+	}
+}
+
 // OneGoroutine skips a test under the race detector and the sanitizers. It is for tests that take
 // seconds there, although they use only one goroutine and memory of Go.
 func OneGoroutine(t testing.TB) {

@@ -16,7 +16,8 @@ const (
 
 // Each kind of fault in worlds of two to eight nodes is named or a candidate; none is OK, and
 // nothing is named without a fault.
-func TestComponentsOfSmallWorlds(t *testing.T) {
+func TestLongComponentsOfSmallWorlds(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	if testing.Short() {
 		t.Skip("the race detector finds nothing here that it does not find in rccl")
 	}

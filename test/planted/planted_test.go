@@ -58,7 +58,8 @@ func rows() (list []row) {
 }
 
 // Each kind of fault on one node, or on eight that are quiet.
-func TestPlantedOnQuietNodes(t *testing.T) {
+func TestLongPlantedOnQuietNodes(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	if testing.Short() {
 		t.Skip("the race detector finds nothing here that it does not find in rccl")
 	}

@@ -16,7 +16,8 @@ const (
 )
 
 // Every kind of bad node is named in a small fleet, and no node is without it.
-func TestScreenNamesABadNode(t *testing.T) {
+func TestLongScreenNamesABadNode(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	if testing.Short() {
 		t.Skip("the race detector finds nothing here that it does not find in rccl")
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
+
+	"zbench/test/longtest"
 )
 
 // starters are the functions that run their argument, or code of a package that
@@ -70,7 +72,8 @@ func script(t *testing.T, root string) []string {
 
 // `make check-race` leaves out no package of this module whose tests start a
 // goroutine. It may run one too many: words are found in strings, too.
-func TestRaceDetectorSeesEveryGoroutine(t *testing.T) {
+func TestLongRaceDetectorSeesEveryGoroutine(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	list := script(t, root)
 	needed := raceable(t)
 	require.NotEmpty(t, needed)
@@ -100,7 +103,8 @@ func TestRaceableFindsPlantedGoroutines(t *testing.T) {
 // The race detector and the sanitizers also check what is done with unsafe
 // pointers: so one of the two runs the tests of every package that is built of code
 // that has such pointers.
-func TestUnsafePointersAreChecked(t *testing.T) {
+func TestLongUnsafePointersAreChecked(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	require.NoError(t, err)
 	variable := func(name string) []string {

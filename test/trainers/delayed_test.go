@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/answers/recommend"
 	"zbench/bench/base/stat"
+	"zbench/test/longtest"
 )
 
 // predicted are the steps that a question predicts of a recording's settings, the default last.
@@ -35,7 +36,8 @@ func (r recording) predicted(t *testing.T, q recommend.Question) (steps []float6
 // Over links with a delay messages that go one at a time take what the model says. With gloo's two threads they share a part
 // of their latencies: then the steps are between those of one and of two in flight, the answer says that it is unproved, and three
 // observed settings repair it.
-func TestDelayedSteps(t *testing.T) {
+func TestLongDelayedSteps(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	table := "| configuration | ranks | Mbit/s | delay, ms | decided | median error, % | largest, % | answer, MiB | regret, % | latency, % | with three observed: largest, % | regret, % |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
 	var errors []float64
 	for _, r := range recordingsOf(t, "testdata/ddp/delayed") {

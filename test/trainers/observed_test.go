@@ -36,8 +36,8 @@ func (r recording) observations(t testing.TB) []recommend.Observation {
 // Two observed settings, the default and the one nearest to the answer, at least halve the error of the
 // others' steps where the computation that was given is off. Where it is exact, the error is the noise of real steps, and
 // they do not add to it. All settings together fit.
-func TestTwoObservedSettingsPredictTheOthers(t *testing.T) {
-	longtest.OneGoroutine(t)
+func TestLongTwoObservedSettingsPredictTheOthers(t *testing.T) {
+	longtest.Only(t)
 	for _, m := range misjudged {
 		var before, after []float64
 		for _, r := range recordings(t) {

@@ -24,7 +24,7 @@ func (d *Document) Facts() (facts document.Facts) {
 	r := a.Run
 	facts.Add("Trainer", fmt.Sprintf("%s, %s; gradients %s, parameters %s, ZeRO stage %d", d.trainer(), plain.Count(r.DP, "data-parallel rank"), r.GradDtype, r.ParamDtype, r.Zero))
 	if r.EP > 1 || r.Instances > 1 || r.Accum > 1 {
-		facts.Add("Groups", fmt.Sprintf("expert parallel %d, optimizer instances or replicas %d, microbatches a step %d", max(1, r.EP), max(1, r.Instances), r.Microbatches()))
+		facts.Add("Groups", fmt.Sprintf("expert parallel %d, optimizer instances or replicas %d, microbatches per step %d", max(1, r.EP), max(1, r.Instances), r.Microbatches()))
 	}
 	if m := d.Model; m != nil {
 		text := fmt.Sprintf("%s: %s elements in %s, the largest %s", m.Name, recommend.Count(m.Elements), plain.Count(m.Tensors, "tensor"), recommend.Count(m.Largest))

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/job/trainer"
 	"zbench/bench/run/record"
 	"zbench/bench/show/document"
+	"zbench/test/longtest"
 )
 
 // experts is a model of blocks, some of whose tensors are routed experts.
@@ -178,7 +179,8 @@ func TestPrintedLinesKeepTheirPromise(t *testing.T) {
 
 // What is printed for DeepSpeed between the first and the last brace of its part is JSON,
 // on a terminal and in Markdown: comments stand before it.
-func TestTheDeepSpeedBlockIsJSON(t *testing.T) {
+func TestLongTheDeepSpeedBlockIsJSON(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	sources := []recommend.Source{{Record: groupsOf()}}
 	rapid.Check(t, func(rt *rapid.T) {
 		in := told(rt, "deepspeed", flagSet(rt, "deepspeed"), experts(false), sources, 0.05)

@@ -70,7 +70,7 @@ func contradicts(want *spec.Advice, j *trace.Job, backward float64) error {
 	case want.GradDtype != "" && want.GradDtype != j.Dtype:
 		return differ("grad-dtype", want.GradDtype, "gradients of "+j.Dtype)
 	case want.Accum != 0 && j.Accum != 0 && want.Accum != j.Accum:
-		return differ("accum", fmt.Sprint(want.Accum), plain.Count(j.Accum, "backward pass")+" a step")
+		return differ("accum", fmt.Sprint(want.Accum), plain.Count(j.Accum, "backward pass")+" per step")
 	case want.Preset != "":
 		return differ("preset", want.Preset, found)
 	case want.Total > 0:

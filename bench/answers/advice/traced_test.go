@@ -96,7 +96,7 @@ func TestTraceRefusesWhatContradictsIt(t *testing.T) {
 	}{
 		{spec.Advice{DP: 16}, "--dp 16 contradicts the trace, which has group dp, 8 ranks"},
 		{spec.Advice{GradDtype: "float"}, "--grad-dtype float contradicts the trace, which has gradients of bfloat16"},
-		{spec.Advice{Accum: 4}, "--accum 4 contradicts the trace, which has 2 backward passes a step"},
+		{spec.Advice{Accum: 4}, "--accum 4 contradicts the trace, which has 2 backward passes per step"},
 		{spec.Advice{Backward: 4e-3}, "--backward-ms 4.00 ms contradicts the trace, which has a backward of 3.00 ms"},
 		{spec.Advice{Step: 9e-3}, "--step-ms 9.00 ms contradicts the trace"},
 		{spec.Advice{Flops: 5e14}, "--tflops 500 contradicts the trace"},

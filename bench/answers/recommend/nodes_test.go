@@ -8,11 +8,13 @@ import (
 
 	"zbench/bench/files/trace"
 	"zbench/bench/job/trainer"
+	"zbench/test/longtest"
 )
 
 // The nodes of a step, each begun as soon as what it waits for has ended and sent by the rule of messages in flight, take the
 // step that the simulation of events says, for every trainer, however many microbatches and communicators.
-func TestNodesTakeTheStep(t *testing.T) {
+func TestLongNodesTakeTheStep(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	const alpha = 5e-4 // of all collectives
 	seconds := bent(alpha, 150e9, 100e6)
 	var curves []Curve

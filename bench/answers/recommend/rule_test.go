@@ -43,7 +43,8 @@ func (r *Rule) says(amount float64) (set bool) {
 
 // On a grid ten times as fine, answered one amount at a time, the rule sets where a change gains 1 % and keeps where none
 // does, in 95 % of the amounts at least; and what it says that either costs holds.
-func TestRuleOnAFinerGrid(t *testing.T) {
+func TestLongRuleOnAFinerGrid(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	for name, q := range ruled(t) {
 		if name != "ddp" && name != "fsdp2" && !longtest.Enabled() {
 			continue // seconds each

@@ -150,7 +150,8 @@ func named(t *Tally) []string {
 }
 
 // An arm that is wrong more often is named where the number of attempts can tell it, and none is where all are alike.
-func TestArmsAreNamed(t *testing.T) {
+func TestLongArmsAreNamed(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	const runs = 1000
 	alone, found := 0, map[string]int{}
 	for seed := range uint64(runs) {

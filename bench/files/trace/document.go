@@ -122,7 +122,7 @@ func Answer(t *Trace, reach Reach) *Document {
 		Foreign: jsonfile.Filled(t.Foreign), Matched: t.matched(), Measure: []Measure{}, Notes: jsonfile.Filled(t.Notes), recorded: t.Recorded,
 	}
 	if n, bytes := t.parts(); n > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%s of %s a rank: the size is that times the ranks of the group, which the file does not tell", unit.Count(n, "call"), bytes))
+		d.Notes = append(d.Notes, fmt.Sprintf("%s of %s per rank: the size is that times the ranks of the group, which the file does not tell", unit.Count(n, "call"), bytes))
 	}
 	most := t.reference()
 	var found split // the steps of the rank with the most calls
@@ -283,7 +283,7 @@ func (d *Document) sentence(calls int) string {
 	if d.Steps > 0 {
 		text += fmt.Sprintf(", %s by %s", unit.Count(int64(d.Steps), "step"), d.StepsBy)
 		if known && bytes > 0 {
-			text += fmt.Sprintf("; %s takes part in collectives of %s a step", d.reference, unit.Bytes(int64(bytes)))
+			text += fmt.Sprintf("; %s takes part in collectives of %s per step", d.reference, unit.Bytes(int64(bytes)))
 		}
 	}
 	if !known {
@@ -358,7 +358,7 @@ func (d *Document) aStep(seconds float64) string {
 	if d.Steps == 0 {
 		return ""
 	}
-	return ", " + unit.Seconds(seconds/float64(d.Steps)) + " a step"
+	return ", " + unit.Seconds(seconds/float64(d.Steps)) + " per step"
 }
 
 // floorPercent prints a share rounded down, because a lower bound must not be rounded up.

@@ -70,7 +70,7 @@ func (d *Document) lead() string {
 // sentTable returns the kinds of calls with the most bytes, by group, and the number of omitted
 // kinds.
 func (d *Document) sentTable(most int) (table.Table, int) {
-	t := table.Table{By: []string{"group"}, Rule: true, Columns: []table.Column{{Name: "collective"}, {Name: "type"}, {Name: "size", Right: true}, {Name: "bytes", Right: true}, {Name: "calls", Right: true}, {Name: "a step", Right: true}}}
+	t := table.Table{By: []string{"group"}, Rule: true, Columns: []table.Column{{Name: "collective"}, {Name: "type"}, {Name: "size", Right: true}, {Name: "bytes", Right: true}, {Name: "calls", Right: true}, {Name: "per step", Right: true}}}
 	list := slices.Clone(d.Sent)
 	slices.SortStableFunc(list, func(a, b Sent) int { return -cmp.Compare(a.weight(), b.weight()) })
 	rest := max(len(list)-most, 0)
@@ -112,7 +112,7 @@ func (d *Document) overlapTable() *table.Table {
 	if len(d.Overlap) == 0 {
 		return nil
 	}
-	t := table.Numbers("rank", "in collectives", "hidden", "exposed", "exposed a step")
+	t := table.Numbers("rank", "in collectives", "hidden", "exposed", "exposed per step")
 	for _, o := range d.Overlap[:min(len(d.Overlap), maxRows)] {
 		per := unit.None
 		if o.Steps > 0 {

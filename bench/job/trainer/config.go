@@ -309,7 +309,7 @@ func (c *Config) Microbatches(dp int) (n int, note string) {
 	}
 	replicas := int64(max(1, dp/cp))
 	if c.global%(c.micro*replicas) != 0 {
-		return 0, fmt.Sprintf("a step of %d sequences does not divide by %d a microbatch on %d data-parallel ranks: 1 microbatch a step is assumed (--accum)", c.global, c.micro, replicas)
+		return 0, fmt.Sprintf("a step of %d sequences does not divide by %d per microbatch on %d data-parallel ranks: 1 microbatch per step is assumed (--accum)", c.global, c.micro, replicas)
 	}
 	return int(min(c.global/(c.micro*replicas), 1<<20)), ""
 }

@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/answers/fleet/nodescreen"
 	"zbench/bench/base/finding"
+	"zbench/test/longtest"
 	"zbench/test/rendertest"
 	"zbench/test/schematest"
 )
@@ -99,7 +100,8 @@ func slower(n *nodescreen.Node, left float64, gpus ...int) {
 	}
 }
 
-func TestOneBadNodeIsNamed(t *testing.T) {
+func TestLongOneBadNodeIsNamed(t *testing.T) {
+	longtest.OnlyOrDetected(t)
 	for _, b := range bad {
 		for _, count := range []int{4, 128} {
 			all := fleet(1, count)
