@@ -253,8 +253,8 @@ const (
 	holdMargin = 1.5
 )
 
-// Isolated runs isolated launches, at most plan.MaxBatch, and returns their seconds,
-// ordered by launch and then rank.
+// Isolated times launches one at a time, at most plan.MaxBatch of them. It returns their times in
+// seconds, ordered by launch and then by rank.
 func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	return d.isolated(ctx, record.DuringIsolated, n)
 }

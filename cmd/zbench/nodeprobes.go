@@ -30,7 +30,7 @@ import (
 	"zbench/internal/probe"
 )
 
-// nodeProbes measure one node: the libraries to measure with, or the hardware that the loopback
+// nodeProbes say how one node is measured: with which libraries, or on which hardware that the loopback
 // simulates, and how long one measurement may take. Times are in seconds.
 type nodeProbes struct {
 	libraries libraryOptions

@@ -30,7 +30,7 @@ type Backend struct {
 	Simulated bool `json:"simulated,omitempty"`
 	// Install names the package that has the backend's libraries, for a remedy.
 	Install string `json:"-"`
-	// Libraries are the backend's libraries and where they were searched.
+	// Libraries are the backend's libraries, each with the places where zbench looked for it.
 	Libraries []*native.Library `json:"libraries,omitempty"`
 	// Devices are the GPUs that the backend's runtime reports.
 	Devices []Device `json:"devices,omitempty"`

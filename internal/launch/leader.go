@@ -105,6 +105,6 @@ func readLeader(text string, port int) (Leader, error) {
 	return Leader{Host: host, Port: int(n)}, nil
 }
 
-// firstOfJob returns the first node of a Slurm job, where MPI places rank 0 by default. Outside
-// Slurm MPI does not give the host of rank 0.
+// firstOfJob returns the first node of a Slurm job, where MPI places rank 0 by default. Outside of
+// Slurm, MPI does not tell on which host rank 0 runs.
 func firstOfJob(env Getenv) (string, error) { return firstHost(env("SLURM_JOB_NODELIST")) }

@@ -17,7 +17,7 @@ var sitePatterns = []string{
 // prefixVariables are the variables that name the prefix of the active environment.
 var prefixVariables = []string{"VIRTUAL_ENV", "CONDA_PREFIX"}
 
-// interpreters are the names under which Python is searched on PATH.
+// interpreters are the names of Python that zbench looks for on PATH.
 var interpreters = []string{"python3", "python"}
 
 // packages() lists the existing folders of Python packages that may contain the vendor's libraries.

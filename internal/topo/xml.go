@@ -142,7 +142,7 @@ func (r *xmlReader) element(e xml.StartElement, in place) error {
 	return r.children(in)
 }
 
-// pci adds a device and returns the place of the elements within it.
+// pci adds a PCI device and returns the parent for the elements nested in it.
 func (r *xmlReader) pci(e xml.StartElement, address Address, in place) place {
 	// A switch has several bridges with the same address, so each element counts as a bridge of its
 	// own.

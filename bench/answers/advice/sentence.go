@@ -351,7 +351,7 @@ func (d *Document) swept() string {
 	return unit.Bytes(slices.Min(slice.Map(d.Answer.Curves, func(u recommend.Used) int64 { return u.MaxBytes })))
 }
 
-// withoutShares returns the advice if no percentage can be given, with the reason.
+// withoutShares returns the advice for a case in which no percentage can be given. The advice has the reason.
 func (d *Document) withoutShares(why string) string {
 	a := &d.Answer
 	if a.Keep {

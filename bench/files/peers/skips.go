@@ -39,7 +39,7 @@ func (s skips) count() int {
 	return slice.Sum(s, func(k record.Skip) int { return k.Count })
 }
 
-// text lists the reasons for an error message.
+// text returns the reasons as text for an error message.
 func (s skips) text() string {
 	parts := slice.Map(s, func(k record.Skip) string {
 		return fmt.Sprintf("%d rows skipped (from line %d): %s", k.Count, k.Lines[0], k.Reason)

@@ -121,7 +121,7 @@ type worker struct {
 	stuck bool
 }
 
-// Method whole returns the context of an order. It ends only if the connection gives up the run: the
+// The method `whole` returns the context in which an order is carried out. It ends only if the connection gives up the run: the
 // other processes would hang if this one stopped its launches early.
 func (w *worker) whole() context.Context {
 	if w.GivingUp != nil {

@@ -27,7 +27,7 @@ type Axes struct {
 	MinBytes, MaxBytes int64
 	Factor             int
 	Step               int64
-	// Sizes replaces MinBytes to MaxBytes if it is not empty.
+	// If Sizes is not empty, it replaces the range from MinBytes to MaxBytes.
 	Sizes []int64
 	// Graph is the number of replays of a burst's launches, captured into a graph; 0
 	// launches them one by one.

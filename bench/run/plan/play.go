@@ -217,7 +217,7 @@ func (v Stage) carryOut(w *worker, _ *Report) error {
 	return w.play(func(p Player) error { return p.Stage(w.whole(), v.Setting, v.Step) })
 }
 
-// Play takes steps of a setting.
+// Play makes the ranks execute training steps with one setting.
 type Play struct {
 	Setting int `json:"setting"`
 	Steps   int `json:"steps"`

@@ -56,7 +56,7 @@ void zbl_before_write(const zbl_stream *s, const char *to, int copied) {
   memcpy(zbl_kept[i].held, to, zbl_kept[i].bytes);
 }
 
-/* Returns the old content at an address, from the kept write that began nearest below it.
+/* Finds the last kept write that begins at or below an address, and returns the old content there.
  * Returns NULL if no content is kept. Also returns NULL if the fault applies only to writes
  * of another stream, or only to copies, and the write was not of that kind. */
 const char *zbl_stale(const zbl_stream *s, const char *from, uint64_t bytes) {
