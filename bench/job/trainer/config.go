@@ -134,7 +134,7 @@ var launchKeys = sync.OnceValue(func() []key {
 // batchKeys are settings of the batch and of the trained part of the model, which all trainers
 // share.
 var batchKeys = sync.OnceValue(func() []key {
-	return []key{
+	return slices.Concat([]key{
 		{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
 		{"train.global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
 		{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
@@ -142,9 +142,7 @@ var batchKeys = sync.OnceValue(func() []key {
 		{"train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
 		{perDevice, batch(func(c *Config) *int64 { return &c.micro })},
 		{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
-		{tuning, nil},
-		{"peft", nil},
-	}
+	}, slice.Map(partial, func(name string) key { return key{name, nil} }))
 })
 
 // perDevice is the key for the size of a microbatch in Hugging Face's Trainer. tuning is
@@ -154,11 +152,19 @@ const (
 	tuning    = "finetuning_type"
 )
 
+// partial are the keys for the trained part of the model: those of LLaMA-Factory, NeMo, Axolotl, TRL
+// and two versions of ms-swift.
+var partial = []string{tuning, "peft", "adapter", "use_peft", "train_type", "tuner_type"}
+
 // adapters names the method by which only a small part of the model is trained. It is empty if all
 // of the model is trained.
 func (c *Config) adapters() string {
-	for _, key := range []string{tuning, "peft"} {
-		if value := c.said[key]; !isUnset(value) && value != "full" && value != "false" {
+	for _, key := range partial {
+		switch value := c.said[key]; {
+		case !c.on(key) || value == "full":
+		case strings.EqualFold(value, "true"):
+			return key
+		default:
 			return value
 		}
 	}
@@ -400,7 +406,7 @@ func (t Trainer) owns(p Setting) bool {
 }
 
 // common are settings that other tools use, too, although the table does not list them.
-var common = []string{"bf16", "fp16", "micro_batch_size"}
+var common = []string{"bf16", "fp16", "micro_batch_size", "model_parallel_size"}
 
 func orElse[T any](to **T, value T) {
 	if *to == nil {

@@ -193,6 +193,12 @@ var deepSpeedKeys = []key{
 		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
 		return nil
 	}},
+	{"pipe_parallel_size", func(c *Config, value string) error { // GPT-NeoX; 0 means no pipeline engine
+		if value != "0" {
+			c.refused = errors.New("GPT-NeoX's pipe_parallel_size above 0 is DeepSpeed's pipeline engine, which reduces after backward")
+		}
+		return nil
+	}},
 	{"optimizer.type", func(c *Config, value string) error {
 		if name := strings.ToLower(value); strings.HasPrefix(name, "onebit") || strings.HasPrefix(name, "zeroone") || name == "muon" {
 			c.refused = fmt.Errorf("the optimizer %s calls other collectives", value)
@@ -216,6 +222,7 @@ var deepSpeedOthers = []other{
 	{"zero_quantized_weights", "ZeRO++ gathers parameters in 8 bits"},
 	{"zero_hpz_partition_size", "ZeRO++ gathers backward's parameters within so many ranks"},
 	{"mics_shard_size", "MiCS shards within so many ranks and reduces across them"},
+	{"model_parallel_size", "so many ranks of GPT-NeoX are tensor parallel: give one rank's list to a file without it, and --dp"},
 	{"autotp_size", "so many ranks are tensor parallel: neither the tensors nor the ranks are those of the world; give one rank's list to a file without it, and --dp"},
 	{"sequence_parallel_size", "so many ranks share a sequence, with all_to_all in each layer"},
 	{"deepcompile", "DeepCompile places the calls by itself"},
@@ -271,10 +278,9 @@ func deepSpeedConclusions(c *Config, _ []Setting) {
 	orElse(&c.Zero, 0)
 	orElse(&c.Overlap, *c.Zero == 3)
 	deepSpeedPaths(c)
-	if _, accelerate := c.said[distributedType]; accelerate || c.said[strategy] != "" { // these programs write bf16 and fp16 into the JSON
-		precision := cmp.Or(c.said["mixed_precision"], c.said["precision"])
-		c.bf16, c.fp16 = c.bf16 || strings.HasPrefix(precision, "bf16"), c.fp16 || strings.HasPrefix(precision, "fp16") || strings.HasPrefix(precision, "16")
-	}
+	// Accelerate, Lightning and GPT-NeoX write bf16 and fp16 into the JSON.
+	precision := cmp.Or(c.said["mixed_precision"], c.said["precision"])
+	c.bf16, c.fp16 = c.bf16 || strings.HasPrefix(precision, "b"), c.fp16 || strings.HasPrefix(strings.TrimPrefix(precision, "fp"), "16")
 	auto := strings.EqualFold(c.said["bf16.enabled"], "auto") || strings.EqualFold(c.said["fp16.enabled"], "auto")
 	switch {
 	case c.fp16:

@@ -79,6 +79,12 @@ var fsdp2Keys = []key{
 
 var fsdp2Beside = []key{
 	{"mixed_precision", nil},
+	{"bf16", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"fp16", isOn(func(c *Config) *bool { return &c.fp16 })},
+	{"tensor_parallel_size", small(func(c *Config) **int { return &c.TP })},
+	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
+	{"dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
+	{"dp_shard_size", shards},
 	{"tensor_parallel_degree", small(func(c *Config) **int { return &c.TP })},
 	{"parallelism_config_tp_size", small(func(c *Config) **int { return &c.TP })},
 	{"pipeline_parallel_degree", small(func(c *Config) **int { return &c.PP })},
@@ -119,7 +125,11 @@ func fsdp2Conclusions(c *Config, found []Setting) {
 	case policy != "" && policy != "TRANSFORMER_BASED_WRAP":
 		c.refused = errors.New("fsdp_auto_wrap_policy " + policy + ": its units are not blocks")
 	}
-	if types := map[string]string{"bf16": "bfloat16", "fp16": "half", "no": "float"}[c.said["mixed_precision"]]; accelerate && types != "" {
+	precision := c.said["mixed_precision"]
+	if c.said["fsdp_version"] == "2" && !accelerate { // Hugging Face's Trainer gives Accelerate its own switches
+		accelerate, precision = true, map[bool]string{c.bf16: "bf16", c.fp16: "fp16"}[true]
+	}
+	if types := map[string]string{"bf16": "bfloat16", "fp16": "half", "no": "float"}[precision]; accelerate && types != "" {
 		c.GradDtype, c.ParamDtype = types, types // set_mixed_precision in accelerate/utils/dataclasses.py
 	}
 	if titan := slices.ContainsFunc(found, func(p Setting) bool { return p.Key == replicas || p.Key == shardDegree }); titan || c.FrontEnd == torchtitan {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/base/slice"
+	"zbench/bench/job/shell"
 )
 
 // Megatron-Core's rules, read at d98e8a64. megatron/core/optimizer/param_layout.py: tensors start
@@ -227,6 +228,28 @@ var megatronKeys = []key{
 // switchesOn reports whether a setting of a program turns the distributed optimizer on.
 func switchesOn(p Setting) bool {
 	return p.Key == "use_distributed_optimizer" && strings.EqualFold(p.Value, "true") || p.Key == "optim" && strings.HasPrefix(p.Value, distributedAdam)
+}
+
+// saysReduction reports whether a setting in a YAML file tells how Megatron reduces gradients. Files
+// for inference, and models that other files include, have no such setting.
+func saysReduction(p Setting) bool {
+	return slices.Contains([]string{primusFramework, strategy, "optim", "optim.name"}, p.Key) ||
+		contains(p.Key, []string{"use_distributed_optimizer", "overlap_grad_reduce", "overlap_param_gather", "bucket_size"}) ||
+		strings.Contains(p.Key, "fsdp") && strings.EqualFold(p.Value, "true")
+}
+
+// sharder returns the name of a front end of Megatron that turns the distributed optimizer on by
+// default: ms-swift's command megatron (megatron/arguments/megatron_args.py at 3602360a), or slime
+// (backends/megatron_utils/arguments.py at 624b824a). It returns an empty text for other commands.
+func sharder(args []shell.Arg) string {
+	slime := slices.ContainsFunc(args, func(a shell.Arg) bool { return strings.HasPrefix(a.Text, "--rollout-") })
+	switch {
+	case path.Base(args[0].Text) == Assumed:
+		return "ms-swift"
+	case slime:
+		return "slime"
+	}
+	return ""
 }
 
 // distributedAdam is the beginning of the names of NeMo's distributed optimizers
