@@ -176,19 +176,12 @@ func deepSpeedArguments(s Spelling) (zero, other arguments) {
 
 var deepSpeedKeys = []key{
 	{"reduce_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
-	{"stage", small(func(c *Config) **int { return &c.Zero })},
-	{"zero_stage", small(func(c *Config) **int { return &c.Zero })},
+	{"stage zero_stage", small(func(c *Config) **int { return &c.Zero })},
 	{"overlap_comm", flag(func(c *Config) **bool { return &c.Overlap })},
-	{"bf16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
-	{"bfloat16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"bf16.enabled bfloat16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"fp16.enabled", isOn(func(c *Config) *bool { return &c.fp16 })},
 	{"communication_data_type", dtype(func(c *Config) *string { return &c.GradDtype })},
-	{"grad_accum_dtype", nil},
-	{"offload_optimizer.device", nil},
-	{"use_multi_rank_bucket_allreduce", nil},
-	{"reduce_scatter", nil},
-	{"contiguous_gradients", nil},
-	{"round_robin_gradients", nil},
+	{"grad_accum_dtype offload_optimizer.device use_multi_rank_bucket_allreduce reduce_scatter contiguous_gradients round_robin_gradients", nil},
 	{"allgather_bucket_size", func(c *Config, _ string) error {
 		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
 		return nil
@@ -211,8 +204,7 @@ var deepSpeedKeys = []key{
 var deepSpeedBeside = []key{
 	{distributedType, nil},
 	{strategy, nil},
-	{"mixed_precision", nil},
-	{"precision", nil},
+	{"mixed_precision precision", nil},
 	{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 }
 
@@ -246,12 +238,8 @@ func lightningDeepSpeed(c *Config, found []Setting) {
 
 // handedOver are settings of any trainer that name another file with the real settings.
 var handedOver = []other{
-	{"deepspeed", deepSpeedFile},
-	{"deepspeed_config", deepSpeedFile},
-	{"deepspeed_config_file", deepSpeedFile},
+	{"deepspeed deepspeed_config deepspeed_config_file", "DeepSpeed reduces the gradients, as the JSON says that it gets: give that file to --config"},
 }
-
-const deepSpeedFile = "DeepSpeed reduces the gradients, as the JSON says that it gets: give that file to --config"
 
 // hiddenSize returns the width of a model: the width of its embedding, or else of its first norm.
 func hiddenSize(params []Param) int64 {

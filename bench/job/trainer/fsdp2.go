@@ -61,35 +61,25 @@ func init() {
 var fsdp2Keys = []key{
 	{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
 	{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
-	{"unit_before_blocks", nil},
-	{"unit_after_blocks", nil},
+	{"unit_before_blocks unit_after_blocks fsdp_version use_torch_fsdp2 fsdp_auto_wrap_policy", nil},
 	{distributedType, nil},
-	{"fsdp_version", nil},
-	{"use_torch_fsdp2", nil},
 	{reshard, func(c *Config, value string) error {
 		c.KeepParams = new(slices.Contains([]string{"false", "never"}, strings.ToLower(value)))
 		return nil
 	}},
-	{"fsdp_auto_wrap_policy", nil},
-	{replicas, small(func(c *Config) **int { return &c.Instances })},
-	{"parallelism_config_dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
-	{shardDegree, shards},
-	{"parallelism_config_dp_shard_size", shards},
+	{replicas + " parallelism_config_dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
+	{shardDegree + " parallelism_config_dp_shard_size", shards},
 }
 
 var fsdp2Beside = []key{
 	{"mixed_precision", nil},
 	{"bf16", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"fp16", isOn(func(c *Config) *bool { return &c.fp16 })},
-	{"tensor_parallel_size", small(func(c *Config) **int { return &c.TP })},
-	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
+	{"tensor_parallel_size tensor_parallel_degree parallelism_config_tp_size", small(func(c *Config) **int { return &c.TP })},
+	{"context_parallel_size context_parallel_degree parallelism_config_cp_size", small(func(c *Config) **int { return &c.CP })},
 	{"dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
 	{"dp_shard_size", shards},
-	{"tensor_parallel_degree", small(func(c *Config) **int { return &c.TP })},
-	{"parallelism_config_tp_size", small(func(c *Config) **int { return &c.TP })},
 	{"pipeline_parallel_degree", small(func(c *Config) **int { return &c.PP })},
-	{"context_parallel_degree", small(func(c *Config) **int { return &c.CP })},
-	{"parallelism_config_cp_size", small(func(c *Config) **int { return &c.CP })},
 	{"expert_parallel_degree", small(func(c *Config) **int { return &c.EP })},
 	{"expert_tensor_parallel_degree", small(func(c *Config) **int { return &c.ETP })},
 	{"mixed_precision_param", dtype(func(c *Config) *string { return &c.ParamDtype })},
