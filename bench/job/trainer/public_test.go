@@ -122,7 +122,7 @@ func TestKindsThatAreRefused(t *testing.T) {
 		"import a\nfrom megatron.bridge.recipes.x import y\nc.model.tensor_model_parallel_size = 2\n":                                              "recipe",
 		`{"zero_optimization": {"stage": 3, "zero_quantized_gradients": true, "mics_shard_size": 8}, "sequence_parallel_size": 2}`:                 "MiCS",
 		"from nemo.collections.llm.recipes import llama3_8b\nx = llama3_8b.recipe(seq_length=16384, micro_batch_size=1)\n":                         "--framework",
-		"trainer:\n  precision: bf16\ntensor_model_parallel_size: 2\npipeline_model_parallel_size: 1\n":                                            "whether the optimizer is distributed",
+		"# -- inference --\ntrainer:\n  precision: bf16\ntensor_model_parallel_size: 2\npipeline_model_parallel_size: 1\n":                         "whether the optimizer is distributed",
 		"ddp:\n  grad_reduce_in_fp32: true\ndist:\n  use_megatron_fsdp: false\ntrain:\n  global_batch_size: 8\n":                                   "whether the optimizer is distributed",
 		`{"pipe_parallel_size": 1, "zero_optimization": {"stage": 1}}`:                                                                             "pipeline engine",
 		`{"model_parallel_size": 2, "zero_optimization": {"stage": 1}}`:                                                                            "tensor parallel",

@@ -135,7 +135,7 @@ func pairs(text string, given shell.Given) (Found, error) {
 	}
 	list, err := fromYAML(text, given)
 	if err == nil {
-		return Found{Settings: list, nested: !strings.Contains(text, "--")}, nil
+		return Found{Settings: list, nested: !argumentKey.MatchString(text)}, nil
 	}
 	found, failed := fromScript(text, given)
 	switch first, _, _ := strings.Cut(text, "\n"); {
@@ -153,6 +153,9 @@ func pairs(text string, given shell.Given) (Found, error) {
 	}
 	return Found{Settings: list}, nil
 }
+
+// argumentKey matches a YAML key that is an argument, as in the files of Megatron's tests.
+var argumentKey = pattern.New(`(?m)^\s*["']?--\w`)
 
 // fromYAML returns the leaves of a YAML or JSON document.
 func fromYAML(text string, given shell.Given) (out []Setting, err error) {
