@@ -327,11 +327,11 @@ func readSources(s State, paths []string) (all []recommend.Source, err error) {
 	return all, nil
 }
 
-// sourceWith adds three things to a record: its samples, the fault that must be fixed first, and
-// the command that measures again.
+// sourceWith adds to a record its samples, the fault that must be fixed first, the doubt that makes
+// it UNCLEAR, and the command that measures again.
 func sourceWith(rec *record.Record, parts []record.Part) recommend.Source {
 	of := recommend.SourceOf(rec, parts)
-	of.Fault, of.Again = faultOf(rec), again(rec)
+	of.Fault, of.Unclear, of.Again = faultOf(rec), judge.Unclear(rec), again(rec)
 	return of
 }
 

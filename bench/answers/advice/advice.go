@@ -157,7 +157,7 @@ func Recommend(in Input) (*Document, error) {
 	}
 	in.Run.GradDtype, in.Run.ParamDtype = cmp.Or(in.Run.GradDtype, t.GradDtype), cmp.Or(in.Run.ParamDtype, "bfloat16")
 	q := recommend.Question{
-		Fault:  faultOf(in.Sources),
+		Fault: faultOf(in.Sources), Unclear: cmp.Or(slice.Map(in.Sources, func(s recommend.Source) string { return s.Unclear })...),
 		Curves: curves, Trainer: in.Framework, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed, Plans: in.Plans,
 		Rule: in.Pace,

@@ -120,6 +120,11 @@ func confidenceLine(rec *record.Record, d *Document) finding.Finding {
 	default:
 		l.Text += "."
 	}
+	for _, r := range c.Reasons { // other reasons come before it, but an operator must see it
+		if r.Code == "unclear" && !strings.Contains(l.Text, r.Message) {
+			l.Text += " " + plain.Sentence(r.Message)
+		}
+	}
 	if !d.IsAssumed() {
 		l.Hint = plain.Sentence(d.Next())
 	}

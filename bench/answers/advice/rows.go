@@ -93,14 +93,9 @@ func (d *Document) Rows(wanted int) []Row {
 		want := lo + (hi-lo)*float64(i)/float64(max(1, wanted-1))
 		chosen[nearest(a.Table, want)] = true
 	}
-	for i, c := range a.Table {
-		if marks := d.marks(c.Elements); marks != "" {
-			chosen[i] = true
-		}
-	}
 	var rows []Row
 	for i, c := range a.Table {
-		if chosen[i] {
+		if chosen[i] || len(d.marks(c.Elements)) > 0 {
 			rows = append(rows, d.row(c))
 		}
 	}
@@ -125,19 +120,20 @@ func nearest(table []recommend.Candidate, want float64) int {
 }
 
 func (d *Document) row(c recommend.Candidate) Row {
-	a := &d.Answer
-	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements), Cost: a.Cost(&c)}
+	a, marks := &d.Answer, d.marks(c.Elements)
+	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Cost: a.Cost(&c)}
 	if a.Keep && c.Elements == a.Elements {
 		r.Cost = max(r.Cost, a.Gain) // Gain includes the trainer's behaviour if nothing is set
 	}
-	if a.Default != nil && c == *a.Default && !strings.Contains(r.Marks, "default") {
-		r.Marks = joined(r.Marks, "default")
+	if a.Default != nil && c == *a.Default {
+		marks = append(marks, "default")
 	}
 	if a.Current != nil && c == *a.Current {
-		if r.Marks = joined(r.Marks, "yours"); len(a.Changes) > 0 {
-			r.Marks = "yours, without " + d.lacking()
+		if marks = append(marks, "yours"); len(a.Changes) > 0 {
+			marks = []string{"yours, without " + d.lacking()}
 		}
 	}
+	r.Marks = strings.Join(marks, ", ")
 	return r
 }
 
@@ -151,24 +147,24 @@ func (d *Document) lacking() string {
 }
 
 // marks returns the words in the last column of a setting.
-func (d *Document) marks(setting int64) string {
-	a, marks := &d.Answer, ""
+func (d *Document) marks(setting int64) (marks []string) {
+	a := &d.Answer
 	if setting == a.Elements {
-		marks = d.verb() + " this"
+		marks = append(marks, d.verb()+" this")
 	}
 	for _, r := range a.Within {
 		if len(a.Within) > fewRanges && r != *a.Plateau || !d.compares() {
 			continue // the list of ranges shows this range
 		}
 		if setting == r.Lo && setting != a.Elements {
-			marks = joined(marks, strings.ToLower(WithinTitle())+" begins")
+			marks = append(marks, strings.ToLower(WithinTitle())+" begins")
 		}
 		if setting == r.Hi && setting != a.Elements {
-			marks = joined(marks, strings.ToLower(WithinTitle())+" ends")
+			marks = append(marks, strings.ToLower(WithinTitle())+" ends")
 		}
 	}
 	if a.Single != nil && setting == a.Single.Elements {
-		marks = joined(marks, fewest(a.Single))
+		marks = append(marks, fewest(a.Single))
 	}
 	return marks
 }
@@ -180,13 +176,6 @@ func fewest(c *recommend.Candidate) string {
 		return "fewest buckets"
 	}
 	return "one bucket"
-}
-
-func joined(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + ", " + b
 }
 
 // Note explains the table's columns.

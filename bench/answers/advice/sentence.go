@@ -88,13 +88,13 @@ func (d *Document) value(setting int64, words string) string {
 }
 
 // Size returns the recommended bucket size with its elements, for the verdict: 530 MiB (278 M elements).
-func (d *Document) Size() string { return d.Amount(d.Answer.Elements) + d.spelled(d.Answer.Elements) }
+func (d *Document) Size() string { return d.spelled(d.Answer.Elements) }
 
 // set returns the instruction to set the answer's size.
 func (d *Document) set() string { return d.setTo(d.Answer.Elements) }
 
 func (d *Document) setTo(n int64) string {
-	return "set " + d.Knob() + " to " + d.value(n, d.Amount(n)+d.spelled(n))
+	return "set " + d.Knob() + " to " + d.value(n, d.spelled(n))
 }
 
 // `also` returns the end of an instruction: the switches that the answer needs and the user's flags lack. It
@@ -191,13 +191,7 @@ func (d *Document) use() string {
 
 // `named` returns a setting with its full unit, such as "350 M elements", and no second number.
 func (d *Document) named(setting int64) string {
-	switch d.Answer.Unit {
-	case trainer.Elements:
-		return d.Amount(setting) + " elements"
-	case trainer.Blocks:
-		return d.Amount(setting) + " per unit"
-	}
-	return d.Amount(setting)
+	return recommend.Named(d.Answer.Unit, setting, d.Answer.Run, d.BlockElements)
 }
 
 // AtMost prints an upper bound in per cent, rounded up and never 0: 0.4 %.
@@ -213,16 +207,13 @@ func (d *Document) mark() string {
 	return ""
 }
 
-// `spelled` returns the text after a setting: the word "elements", or, for other units, the number of
-// elements in parentheses.
+// `spelled` returns a setting with its full unit. If the unit is not elements, it adds the number of elements
+// in parentheses.
 func (d *Document) spelled(n int64) string {
-	switch d.Answer.Unit {
-	case trainer.Elements:
-		return " elements"
-	case trainer.Blocks:
-		return " per unit (" + recommend.Count(n) + " elements)"
+	if d.Answer.Unit == trainer.Elements {
+		return d.named(n)
 	}
-	return " (" + recommend.Count(n) + " elements)"
+	return d.named(n) + " (" + recommend.Count(n) + " elements)"
 }
 
 // fewRanges is how many ranges a sentence lists.
@@ -353,15 +344,14 @@ func (d *Document) swept() string {
 
 // withoutShares returns the advice for a case in which no percentage can be given. The advice has the reason.
 func (d *Document) withoutShares(why string) string {
-	a := &d.Answer
-	if a.Keep {
-		return d.kept() + d.also() + ". How much longer a training step is than with the best size is not known: " + why + "."
+	a, do, longer := &d.Answer, d.set(), "with the default"
+	switch {
+	case a.Keep:
+		do, longer = d.kept(), "than with the best size"
+	case a.Current != nil:
+		longer = "with your " + d.Amount(a.Current.Elements)
 	}
-	named := "the default"
-	if a.Current != nil {
-		named = "your " + d.Amount(a.Current.Elements)
-	}
-	return d.set() + d.also() + ". How much longer a training step is with " + named + " is not known: " + why + "."
+	return do + d.also() + ". How much longer a training step is " + longer + " is not known: " + why + "."
 }
 
 // Over prints a setting's cost as a share of a step, or "?" if that is unknown.

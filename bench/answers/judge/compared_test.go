@@ -126,6 +126,7 @@ func TestTheGateOfASweep(t *testing.T) {
 		require.Empty(t, l.Only(CodeNoFault))
 		require.Contains(t, fmt.Sprint(l.Only(finding.CodeUnclear)), x.class, name)
 		require.NotEmpty(t, l.Only(finding.CodeUnclear)[0].Candidates)
+		require.Contains(t, Unclear(rec), x.class, "a recommendation says so")
 	}
 }
 

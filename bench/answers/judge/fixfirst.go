@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"zbench/bench/base/finding"
 	"zbench/bench/run/record"
@@ -27,6 +28,16 @@ func FixFirst(rec *record.Record) *finding.Finding {
 		}
 	}
 	return nil
+}
+
+// Unclear returns the text of the finding that parts of a record are behind their peers although no detector says
+// why; empty if there is none. Such a part can move the best size, but it is not known well enough to void one.
+func Unclear(rec *record.Record) string {
+	all := Record(rec)
+	if i := slices.IndexFunc(all, func(l finding.Finding) bool { return l.Code == finding.CodeUnclear }); i >= 0 {
+		return strings.TrimSuffix(all[i].Text, ".")
+	}
+	return ""
 }
 
 // voids reports whether a finding is a fault of the fabric or of its data that costs enough.

@@ -43,15 +43,14 @@ func Amount(of string, setting int64, run trainer.Run, block int64) string {
 	return Count(setting)
 }
 
-// amount returns Amount and adds the unit to a bare number: "350 M elements".
+// Named returns Amount with the unit of a bare number: "350 M elements", "2 blocks per unit".
+func Named(of string, setting int64, run trainer.Run, block int64) string {
+	return Amount(of, setting, run, block) + map[string]string{trainer.Elements: " elements", trainer.Blocks: " per unit"}[of]
+}
+
+// amount returns a setting with its unit.
 func (e *engine) amount(setting int64) string {
-	switch e.t.Unit {
-	case trainer.Elements:
-		return Count(setting) + " elements"
-	case trainer.Blocks:
-		return Amount(e.t.Unit, setting, e.run, e.t.Default(e.q.Params, e.run)) + " per unit"
-	}
-	return Amount(e.t.Unit, setting, e.run, 0)
+	return Named(e.t.Unit, setting, e.run, e.t.Default(e.q.Params, e.run))
 }
 
 // percent prints a share: 0.4 %, 12 %, 147 %.

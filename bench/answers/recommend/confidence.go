@@ -44,6 +44,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	}
 	ruled := a.Verdict == Ruled
 	limit(a.Observed != nil && len(a.Observed.Why) > 0, "repaired", Medium, "the observed steps are explained by what curves do not show")
+	limit(e.q.Unclear != "", "unclear", Low, "the sweep is UNCLEAR: %s", e.q.Unclear)
 	limit(a.Latency > 0, "unproved", Low, "unproved here: latency is up to %s of a step; above %s real steps agree if messages go one at a time", percent(a.Latency), percent(provenLatency))
 	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
 	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were generated from totals: real buckets close at other sizes")

@@ -29,6 +29,7 @@ func TestConfidence(t *testing.T) {
 		level  string
 		change func(q *Question)
 	}{
+		"unclear":           {Low, func(q *Question) { q.Unclear = "bursts are behind" }},
 		"simulated":         {Low, func(q *Question) { q.Curves[0].Simulated = true }},
 		"params_guessed":    {Medium, func(q *Question) { q.ParamsGuessed = true }},
 		"compute_unknown":   {Low, func(q *Question) { q.Backward, q.Forward = 0, 0 }},

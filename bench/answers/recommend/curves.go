@@ -87,6 +87,8 @@ type Source struct {
 	Samples map[string]map[string][]float64
 	// Fault is the reason why these times may not decide a setting; nil if there is none.
 	Fault *Fault
+	// Unclear is the text of the finding that makes the record UNCLEAR; empty if there is none.
+	Unclear string
 	// Again says how to measure more on the record's ranks.
 	Again Again
 }

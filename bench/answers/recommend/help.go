@@ -45,7 +45,13 @@ func (e *engine) changes() []change {
 			all = append(all, change{x.Code, x.Message, 1, func(q *Question) { x.Apply(&q.Run) }, false})
 		}
 	}
-	return append(all, e.layerWiseChanges()...)
+	if _, is := e.plans.planner.LayerWise(e.run); is {
+		all = append(all, change{
+			"legacy_layout", "--no-use-layer-wise-param-layout: gradients are reduced by all_reduce in buckets that the setting cuts, without padding (the loss differs in the last bits)", 1,
+			func(q *Question) { q.Run.LegacyLayout = true }, false,
+		})
+	}
+	return all
 }
 
 // help simulates each change with the best bucket size for it.
@@ -150,17 +156,6 @@ func (e *engine) layerWise(best *Candidate) []record.Warning {
 		})
 	}
 	return all
-}
-
-// layerWiseChanges returns possible changes of a layer-wise optimizer.
-func (e *engine) layerWiseChanges() []change {
-	if _, is := e.plans.planner.LayerWise(e.run); !is {
-		return nil
-	}
-	return []change{{
-		"legacy_layout", "--no-use-layer-wise-param-layout: gradients are reduced by all_reduce in buckets that the setting cuts, without padding (the loss differs in the last bits)", 1,
-		func(q *Question) { q.Run.LegacyLayout = true }, false,
-	}}
 }
 
 // layerWiseWithoutGain returns changes of a layer-wise optimizer whose gain the curves cannot give.

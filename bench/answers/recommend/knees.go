@@ -148,11 +148,7 @@ func compareKnees(a, b record.CurveKey) int {
 
 // `listed` returns the collective's place in the table; unknown collectives come last.
 func listed(name string) int {
-	names := collective.Names()
-	if i := slices.Index(names, name); i >= 0 {
-		return i
-	}
-	return len(names)
+	return slices.Index(slices.Concat(collective.Names(), []string{name}), name)
 }
 
 // sample is one size of a curve: s bytes, their bandwidth b in bytes per second, their time t in seconds. If
@@ -376,12 +372,6 @@ func kneeNeeds(rec *record.Record) []Need {
 	return list
 }
 
-// simulatedMark precedes all output about a simulated record.
-const simulatedMark = "SIMULATED"
-
-// extrapolatedMark marks curves whose model has parts without measurements.
-const extrapolatedMark = "extrapolated"
-
 // WriteJSON writes the answer as knees.json: indented, with a newline at the end. Equal records give equal
 // bytes.
 func (a Knees) WriteJSON(w io.Writer) error {
@@ -410,15 +400,7 @@ func (a Knees) Sentence() string {
 
 // mark returns the beginning of a line about the answer.
 func (a Knees) mark(extrapolated bool) string {
-	switch {
-	case a.Simulated && extrapolated:
-		return simulatedMark + ", " + extrapolatedMark + ": "
-	case a.Simulated:
-		return simulatedMark + ": "
-	case extrapolated:
-		return extrapolatedMark + ": "
-	}
-	return ""
+	return map[[2]bool]string{{true, true}: "SIMULATED, extrapolated: ", {true, false}: "SIMULATED: ", {false, true}: "extrapolated: "}[[2]bool{a.Simulated, extrapolated}]
 }
 
 // warnings returns the warnings about a curve that has points.

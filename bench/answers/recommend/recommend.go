@@ -53,6 +53,8 @@ type Question struct {
 	Rule *Pace
 	// Fault is the reason why no setting may be chosen from the curves; nil if there is none.
 	Fault *Fault
+	// Unclear is the text of the finding that makes a record of the curves UNCLEAR. The confidence is then low.
+	Unclear string
 	// Again describes how to measure more curves.
 	Again Again
 	// Plans keeps plans for the next question, to save time; nil keeps none. Plans changes no answer.

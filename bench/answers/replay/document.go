@@ -368,23 +368,23 @@ func (d *Document) chart() document.Chart {
 func (d *Document) table() table.Table {
 	t := table.Numbers("bucket", "messages", "steps", "step", "predicted", "exposed", "difference", "from", "to")
 	t.Columns = append(append([]table.Column{{Name: "setting"}}, t.Columns...), table.Column{Name: "verdict"})
-	if o := d.Own; o != nil {
-		cells := []string{"the trace's own", "–", unit.Comma(o.Messages), "–", "–", "–", "–", "–", "–", "–", "–"}
-		if o.Steps != nil {
-			cells[3], cells[4], cells[6] = unit.Comma(o.Steps.N), unit.Seconds(o.Steps.Median), unit.Seconds(max(0, o.Steps.Median-o.Compute))
+	row := func(name, amount string, messages int, steps *stat.Summary, compute *float64) []string {
+		cells := []string{name, amount, unit.Comma(messages), "–", "–", "–", "–", "–", "–", "–", "–"}
+		if steps != nil {
+			cells[3], cells[4] = unit.Comma(steps.N), unit.Seconds(steps.Median)
+			if compute != nil {
+				cells[6] = unit.Seconds(max(0, steps.Median-*compute))
+			}
 		}
-		t.Add(cells...)
+		return cells
+	}
+	if o := d.Own; o != nil {
+		t.Add(row("the trace's own", "–", o.Messages, o.Steps, &o.Compute)...)
 	}
 	for _, s := range d.Settings {
-		cells := []string{s.Name, s.Amount, unit.Comma(s.Messages), "–", "–", "–", "–", "–", "–", "–", "–"}
+		cells := row(s.Name, s.Amount, s.Messages, s.Steps, d.Compute)
 		if s.Predicted != nil {
 			cells[5] = unit.Seconds(*s.Predicted)
-		}
-		if s.Steps != nil {
-			cells[3], cells[4] = unit.Comma(s.Steps.N), unit.Seconds(s.Steps.Median)
-			if d.Compute != nil {
-				cells[6] = unit.Seconds(max(0, s.Steps.Median-*d.Compute))
-			}
 		}
 		if x := s.Difference; x != nil {
 			format := document.Change.Format

@@ -85,24 +85,34 @@ type Config struct {
 	shards int
 }
 
-// key is a setting in a file. set applies its value; nil means that only the presence of the
-// setting counts.
+// key is a setting in a file. names are its names in all files, separated by spaces. set applies
+// its value; nil means that only the presence of the setting counts.
 type key struct {
-	name string
-	set  func(c *Config, value string) error
+	names string
+	set   func(c *Config, value string) error
 }
 
-// Type `other` is a setting of a training method that zbench does not simulate, with the reason why
-// zbench gives no bucket size for this method.
-type other struct{ name, why string }
+// Type `other` is a setting of a training method that zbench does not simulate, with its names as
+// in key and the reason why zbench gives no bucket size for this method.
+type other struct{ names, why string }
+
+// among reports whether a name is one of the names that spaces separate.
+func among(names, name string) bool {
+	for n := range strings.FieldsSeq(names) {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
 
 // refusal returns an error if settings of such training methods are on.
 func refusal(others []other, found []Setting) error {
 	var all []string
 	for _, x := range others {
 		for _, p := range found {
-			if p.Key == x.name && p.Unset == "" && !isUnset(p.Value) && !slices.Contains([]string{"false", "0", "1", "-1"}, strings.ToLower(p.Value)) {
-				all = append(all, x.name+" is not simulated: "+x.why)
+			if among(x.names, p.Key) && p.Unset == "" && !isUnset(p.Value) && !slices.Contains([]string{"false", "0", "1", "-1"}, strings.ToLower(p.Value)) {
+				all = append(all, p.Key+" is not simulated: "+x.why)
 				break
 			}
 		}
@@ -116,8 +126,8 @@ func refusal(others []other, found []Setting) error {
 // switches reports whether a key is a switch, which needs no value on a command line: its setter
 // accepts true, unlike setters of numbers. The keys that take any text are listed here.
 func (k key) switches() bool {
-	texts := []string{"optimizer", "optimizer.optimizer", "recompute_granularity", "mixed_precision"}
-	return k.set != nil && !slices.Contains(texts, k.name) && k.set(&Config{said: map[string]string{}}, "true") == nil
+	texts := []string{"optimizer", "recompute_granularity", "mixed_precision"}
+	return k.set != nil && !slices.ContainsFunc(texts, func(name string) bool { return among(k.names, name) }) && k.set(&Config{said: map[string]string{}}, "true") == nil
 }
 
 // launchKeys are settings of launchers, which are the same for all trainers.
@@ -125,8 +135,7 @@ var launchKeys = sync.OnceValue(func() []key {
 	return []key{
 		{"nproc_per_node", ranks(func(c *Config) *int { return &c.perNode })},
 		{"nnodes", ranks(func(c *Config) *int { return &c.nodes })},
-		{"num_processes", ranks(func(c *Config) *int { return &c.World })},
-		{"world_size", ranks(func(c *Config) *int { return &c.World })},
+		{"num_processes world_size", ranks(func(c *Config) *int { return &c.World })},
 		{programKey, nil},
 	}
 })
@@ -135,15 +144,11 @@ var launchKeys = sync.OnceValue(func() []key {
 // share.
 var batchKeys = sync.OnceValue(func() []key {
 	return []key{
-		{"global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
-		{"train.global_batch_size", batch(func(c *Config) *int64 { return &c.global })},
-		{"train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
-		{"train_micro_batch_size_per_gpu", batch(func(c *Config) *int64 { return &c.micro })},
-		{"train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
+		{"global_batch_size train.global_batch_size train_batch_size", batch(func(c *Config) *int64 { return &c.global })},
+		{"train_micro_batch_size_per_gpu train.micro_batch_size", batch(func(c *Config) *int64 { return &c.micro })},
 		{perDevice, batch(func(c *Config) *int64 { return &c.micro })},
 		{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
-		{tuning, nil},
-		{"peft", nil},
+		{strings.Join(partial, " "), nil},
 	}
 })
 
@@ -154,11 +159,19 @@ const (
 	tuning    = "finetuning_type"
 )
 
+// partial are the keys for the trained part of the model: those of LLaMA-Factory, NeMo, Axolotl, TRL
+// and two versions of ms-swift.
+var partial = []string{tuning, "peft", "adapter", "use_peft", "train_type", "tuner_type"}
+
 // adapters names the method by which only a small part of the model is trained. It is empty if all
 // of the model is trained.
 func (c *Config) adapters() string {
-	for _, key := range []string{tuning, "peft"} {
-		if value := c.said[key]; !isUnset(value) && value != "full" && value != "false" {
+	for _, key := range partial {
+		switch value := c.said[key]; {
+		case !c.on(key) || value == "full":
+		case strings.EqualFold(value, "true"):
+			return key
+		default:
 			return value
 		}
 	}
@@ -246,21 +259,21 @@ func ReadSettings(found []Setting, want string) (*Config, error) {
 func (c *Config) read(keys []key, found []Setting) (known bool, err error) {
 	for _, p := range found {
 		for _, k := range keys {
-			if k.name != p.Key {
+			if !among(k.names, p.Key) {
 				continue
 			}
 			known = true
 			value := strings.TrimSpace(p.Value)
 			if p.Unset != "" && (value != "true" || !k.switches()) {
 				value = ""
-				c.Notes = append(c.Notes, fmt.Sprintf("%s is %s there, which the file does not set: it counts as not given", k.name, p.Unset))
+				c.Notes = append(c.Notes, fmt.Sprintf("%s is %s there, which the file does not set: it counts as not given", p.Key, p.Unset))
 			}
-			c.said[k.name] = value
+			c.said[p.Key] = value
 			if k.set == nil {
 				continue
 			}
 			if err := k.set(c, value); err != nil {
-				return known, fmt.Errorf("%w: %s: %w", ErrConfig, k.name, err)
+				return known, fmt.Errorf("%w: %s: %w", ErrConfig, p.Key, err)
 			}
 		}
 	}
@@ -315,15 +328,8 @@ func (c *Config) Microbatches(dp int) (n int, note string) {
 }
 
 // signs returns the texts by which kinds of files are recognised.
-func signs() (all []string) {
-	for _, t := range table {
-		for _, r := range t.reads {
-			if r.sign != "" {
-				all = append(all, r.sign)
-			}
-		}
-	}
-	return all
+func signs() []string {
+	return slices.DeleteFunc(slice.Map(readables(), func(r readable) string { return r.sign }), func(s string) bool { return s == "" })
 }
 
 // ownerOf returns the trainer of a file. A program that is not simulated owns its file, whatever
@@ -376,11 +382,11 @@ func chosenFrontEnd(found []Setting) string {
 
 // hasKey and hasOther report whether a list has an entry of this name.
 func hasKey(list []key, name string) bool {
-	return slices.ContainsFunc(list, func(k key) bool { return k.name == name })
+	return slices.ContainsFunc(list, func(k key) bool { return among(k.names, name) })
 }
 
 func hasOther(list []other, name string) bool {
-	return slices.ContainsFunc(list, func(x other) bool { return x.name == name })
+	return slices.ContainsFunc(list, func(x other) bool { return among(x.names, name) })
 }
 
 // sharedKey reports whether all trainers share a key.
@@ -400,7 +406,7 @@ func (t Trainer) owns(p Setting) bool {
 }
 
 // common are settings that other tools use, too, although the table does not list them.
-var common = []string{"bf16", "fp16", "micro_batch_size"}
+var common = []string{"bf16", "fp16", "micro_batch_size", "model_parallel_size"}
 
 func orElse[T any](to **T, value T) {
 	if *to == nil {
@@ -442,7 +448,8 @@ func (t Trainer) Spelled(text string, params []Param, run Run) (int64, error) {
 		text = strconv.FormatInt(n, 10)
 	}
 	for _, k := range t.keys {
-		c, err := ReadSettings([]Setting{{Key: k.name, Value: text}}, t.Name)
+		name, _, _ := strings.Cut(k.names, " ")
+		c, err := ReadSettings([]Setting{{Key: name, Value: text}}, t.Name)
 		if err != nil {
 			return 0, fmt.Errorf("setting %q: %w", text, err)
 		}

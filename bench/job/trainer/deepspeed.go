@@ -176,21 +176,20 @@ func deepSpeedArguments(s Spelling) (zero, other arguments) {
 
 var deepSpeedKeys = []key{
 	{"reduce_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
-	{"stage", small(func(c *Config) **int { return &c.Zero })},
-	{"zero_stage", small(func(c *Config) **int { return &c.Zero })},
+	{"stage zero_stage", small(func(c *Config) **int { return &c.Zero })},
 	{"overlap_comm", flag(func(c *Config) **bool { return &c.Overlap })},
-	{"bf16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
-	{"bfloat16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"bf16.enabled bfloat16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"fp16.enabled", isOn(func(c *Config) *bool { return &c.fp16 })},
 	{"communication_data_type", dtype(func(c *Config) *string { return &c.GradDtype })},
-	{"grad_accum_dtype", nil},
-	{"offload_optimizer.device", nil},
-	{"use_multi_rank_bucket_allreduce", nil},
-	{"reduce_scatter", nil},
-	{"contiguous_gradients", nil},
-	{"round_robin_gradients", nil},
+	{"grad_accum_dtype offload_optimizer.device use_multi_rank_bucket_allreduce reduce_scatter contiguous_gradients round_robin_gradients", nil},
 	{"allgather_bucket_size", func(c *Config, _ string) error {
 		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
+		return nil
+	}},
+	{"pipe_parallel_size", func(c *Config, value string) error { // GPT-NeoX; 0 means no pipeline engine
+		if value != "0" {
+			c.refused = errors.New("GPT-NeoX's pipe_parallel_size above 0 is DeepSpeed's pipeline engine, which reduces after backward")
+		}
 		return nil
 	}},
 	{"optimizer.type", func(c *Config, value string) error {
@@ -205,8 +204,7 @@ var deepSpeedKeys = []key{
 var deepSpeedBeside = []key{
 	{distributedType, nil},
 	{strategy, nil},
-	{"mixed_precision", nil},
-	{"precision", nil},
+	{"mixed_precision precision", nil},
 	{"accumulate_grad_batches", small(func(c *Config) **int { return &c.Accum })},
 }
 
@@ -216,6 +214,7 @@ var deepSpeedOthers = []other{
 	{"zero_quantized_weights", "ZeRO++ gathers parameters in 8 bits"},
 	{"zero_hpz_partition_size", "ZeRO++ gathers backward's parameters within so many ranks"},
 	{"mics_shard_size", "MiCS shards within so many ranks and reduces across them"},
+	{"model_parallel_size", "so many ranks of GPT-NeoX are tensor parallel: give one rank's list to a file without it, and --dp"},
 	{"autotp_size", "so many ranks are tensor parallel: neither the tensors nor the ranks are those of the world; give one rank's list to a file without it, and --dp"},
 	{"sequence_parallel_size", "so many ranks share a sequence, with all_to_all in each layer"},
 	{"deepcompile", "DeepCompile places the calls by itself"},
@@ -239,12 +238,8 @@ func lightningDeepSpeed(c *Config, found []Setting) {
 
 // handedOver are settings of any trainer that name another file with the real settings.
 var handedOver = []other{
-	{"deepspeed", deepSpeedFile},
-	{"deepspeed_config", deepSpeedFile},
-	{"deepspeed_config_file", deepSpeedFile},
+	{"deepspeed deepspeed_config deepspeed_config_file", "DeepSpeed reduces the gradients, as the JSON says that it gets: give that file to --config"},
 }
-
-const deepSpeedFile = "DeepSpeed reduces the gradients, as the JSON says that it gets: give that file to --config"
 
 // hiddenSize returns the width of a model: the width of its embedding, or else of its first norm.
 func hiddenSize(params []Param) int64 {
@@ -271,10 +266,9 @@ func deepSpeedConclusions(c *Config, _ []Setting) {
 	orElse(&c.Zero, 0)
 	orElse(&c.Overlap, *c.Zero == 3)
 	deepSpeedPaths(c)
-	if _, accelerate := c.said[distributedType]; accelerate || c.said[strategy] != "" { // these programs write bf16 and fp16 into the JSON
-		precision := cmp.Or(c.said["mixed_precision"], c.said["precision"])
-		c.bf16, c.fp16 = c.bf16 || strings.HasPrefix(precision, "bf16"), c.fp16 || strings.HasPrefix(precision, "fp16") || strings.HasPrefix(precision, "16")
-	}
+	// Accelerate, Lightning and GPT-NeoX write bf16 and fp16 into the JSON.
+	precision := cmp.Or(c.said["mixed_precision"], c.said["precision"])
+	c.bf16, c.fp16 = c.bf16 || strings.HasPrefix(precision, "b"), c.fp16 || strings.HasPrefix(strings.TrimPrefix(precision, "fp"), "16")
 	auto := strings.EqualFold(c.said["bf16.enabled"], "auto") || strings.EqualFold(c.said["fp16.enabled"], "auto")
 	switch {
 	case c.fp16:

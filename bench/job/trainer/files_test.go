@@ -129,6 +129,12 @@ func TestPrintedArguments(t *testing.T) {
 	_, f := found(t, megatron, shell.Given{})
 	require.Contains(t, f.Form, "printed")
 
+	// Primus prints the type behind each value, and other tables below the last line.
+	run, c = configured(t, "[r][INFO ] : Final backend args (after patches): (3 parameters)\n[r] :   context_parallel_size     : 2 (int)\n[r] :   ddp_bucket_size           : None (NoneType)\n"+
+		"[r] :   use_distributed_optimizer : True (bool)\n[r] : "+strings.Repeat("-", 80)+"\n[r] :   use_distributed_optimizer : False (bool)\n[r] :   ddp_bucket_size : 7 (int)\n"+strings.Repeat("[r] iteration | micro_batch_size : 3\n", 200_000))
+	require.Equal(t, []any{1, 2}, []any{run.Zero, *c.CP})
+	require.Nil(t, c.Elements)
+
 	run, c = configured(t, "[rank-0/8][INFO ] [x.py:1] : Final backend args (after patches): (3 parameters)\n[rank-0/8][INFO ] : \n[rank-0/8][INFO ] :   overlap_grad_reduce       : True\n[rank-0/8][INFO ] :   use_distributed_optimizer : True\n")
 	require.Equal(t, 1, run.Zero)
 	require.True(t, *c.Overlap)

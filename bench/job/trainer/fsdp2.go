@@ -61,29 +61,25 @@ func init() {
 var fsdp2Keys = []key{
 	{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
 	{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
-	{"unit_before_blocks", nil},
-	{"unit_after_blocks", nil},
+	{"unit_before_blocks unit_after_blocks fsdp_version use_torch_fsdp2 fsdp_auto_wrap_policy", nil},
 	{distributedType, nil},
-	{"fsdp_version", nil},
-	{"use_torch_fsdp2", nil},
 	{reshard, func(c *Config, value string) error {
 		c.KeepParams = new(slices.Contains([]string{"false", "never"}, strings.ToLower(value)))
 		return nil
 	}},
-	{"fsdp_auto_wrap_policy", nil},
-	{replicas, small(func(c *Config) **int { return &c.Instances })},
-	{"parallelism_config_dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
-	{shardDegree, shards},
-	{"parallelism_config_dp_shard_size", shards},
+	{replicas + " parallelism_config_dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
+	{shardDegree + " parallelism_config_dp_shard_size", shards},
 }
 
 var fsdp2Beside = []key{
 	{"mixed_precision", nil},
-	{"tensor_parallel_degree", small(func(c *Config) **int { return &c.TP })},
-	{"parallelism_config_tp_size", small(func(c *Config) **int { return &c.TP })},
+	{"bf16", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"fp16", isOn(func(c *Config) *bool { return &c.fp16 })},
+	{"tensor_parallel_size tensor_parallel_degree parallelism_config_tp_size", small(func(c *Config) **int { return &c.TP })},
+	{"context_parallel_size context_parallel_degree parallelism_config_cp_size", small(func(c *Config) **int { return &c.CP })},
+	{"dp_replicate_size", small(func(c *Config) **int { return &c.Instances })},
+	{"dp_shard_size", shards},
 	{"pipeline_parallel_degree", small(func(c *Config) **int { return &c.PP })},
-	{"context_parallel_degree", small(func(c *Config) **int { return &c.CP })},
-	{"parallelism_config_cp_size", small(func(c *Config) **int { return &c.CP })},
 	{"expert_parallel_degree", small(func(c *Config) **int { return &c.EP })},
 	{"expert_tensor_parallel_degree", small(func(c *Config) **int { return &c.ETP })},
 	{"mixed_precision_param", dtype(func(c *Config) *string { return &c.ParamDtype })},
@@ -119,7 +115,11 @@ func fsdp2Conclusions(c *Config, found []Setting) {
 	case policy != "" && policy != "TRANSFORMER_BASED_WRAP":
 		c.refused = errors.New("fsdp_auto_wrap_policy " + policy + ": its units are not blocks")
 	}
-	if types := map[string]string{"bf16": "bfloat16", "fp16": "half", "no": "float"}[c.said["mixed_precision"]]; accelerate && types != "" {
+	precision := c.said["mixed_precision"]
+	if c.said["fsdp_version"] == "2" && !accelerate { // Hugging Face's Trainer gives Accelerate its own switches
+		accelerate, precision = true, map[bool]string{c.bf16: "bf16", c.fp16: "fp16"}[true]
+	}
+	if types := map[string]string{"bf16": "bfloat16", "fp16": "half", "no": "float"}[precision]; accelerate && types != "" {
 		c.GradDtype, c.ParamDtype = types, types // set_mixed_precision in accelerate/utils/dataclasses.py
 	}
 	if titan := slices.ContainsFunc(found, func(p Setting) bool { return p.Key == replicas || p.Key == shardDegree }); titan || c.FrontEnd == torchtitan {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zbench/bench/base/slice"
+	"zbench/bench/job/shell"
 )
 
 // Megatron-Core's rules, read at d98e8a64. megatron/core/optimizer/param_layout.py: tensors start
@@ -164,56 +165,31 @@ func acrossInstances(buckets []Bucket, run Run) []Message {
 // megatronKeys are Megatron's arguments. Primus uses the same names in YAML; Bridge puts the bucket
 // settings under ddp.
 var megatronKeys = []key{
-	{"ddp_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
-	{"ddp.bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
-	{"ddp_num_buckets", into(func(c *Config) **int64 { return &c.Buckets }, 1)},
-	{"ddp.num_buckets", into(func(c *Config) **int64 { return &c.Buckets }, 1)},
-	{"overlap_grad_reduce", flag(func(c *Config) **bool { return &c.Overlap })},
-	{"ddp.overlap_grad_reduce", flag(func(c *Config) **bool { return &c.Overlap })},
-	{"overlap_param_gather", flag(func(c *Config) **bool { return &c.GatherOverlap })},
-	{"ddp.overlap_param_gather", flag(func(c *Config) **bool { return &c.GatherOverlap })},
-	{"ddp_pad_buckets_for_high_nccl_busbw", flag(func(c *Config) **bool { return &c.Pad })},
-	{"ddp.pad_buckets_for_high_nccl_busbw", flag(func(c *Config) **bool { return &c.Pad })},
-	{"use_distributed_optimizer", distributed},
-	{"ddp.use_distributed_optimizer", distributed},
-	{"optimizer.use_distributed_optimizer", distributed},
-	{"optimizer.overlap_param_gather", nil},
-	{"num_distributed_optimizer_instances", small(func(c *Config) **int { return &c.Instances })},
-	{"expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
-	{"pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
+	{"ddp_bucket_size ddp.bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
+	{"ddp_num_buckets ddp.num_buckets", into(func(c *Config) **int64 { return &c.Buckets }, 1)},
+	{"overlap_grad_reduce ddp.overlap_grad_reduce", flag(func(c *Config) **bool { return &c.Overlap })},
+	{"overlap_param_gather ddp.overlap_param_gather", flag(func(c *Config) **bool { return &c.GatherOverlap })},
+	{"ddp_pad_buckets_for_high_nccl_busbw ddp.pad_buckets_for_high_nccl_busbw", flag(func(c *Config) **bool { return &c.Pad })},
+	{"use_distributed_optimizer ddp.use_distributed_optimizer optimizer.use_distributed_optimizer", distributed},
+	{"optimizer.overlap_param_gather account_for_embedding_in_pipeline_split account_for_loss_in_pipeline_split pipeline_model_parallel_layout model.pipeline_model_parallel_layout model.should_pad_vocab", nil},
+	{"num_distributed_optimizer_instances ddp.num_distributed_optimizer_instances", small(func(c *Config) **int { return &c.Instances })},
+	{"expert_model_parallel_size model.expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
+	{"pipeline_model_parallel_size model.pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
 	{"bf16", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"fp16", isOn(func(c *Config) *bool { return &c.fp16 })},
 	{bridgeReduce, nil},
-	{"ddp.num_distributed_optimizer_instances", small(func(c *Config) **int { return &c.Instances })},
-	{"model.expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
 	{"grad_reduce_in_bf16", isOn(func(c *Config) *bool { return &c.bf16Reduce })},
 	{"accumulate_allreduce_grads_in_fp32", isOn(func(c *Config) *bool { return &c.fp32Reduce })},
-	{"fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
-	{"ddp.fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
-	{"ddp_reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
-	{"ddp.reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
-	{"decoder_first_pipeline_num_layers", small(func(c *Config) **int { return &c.FirstStage })},
-	{"num_layers_in_first_pipeline_stage", small(func(c *Config) **int { return &c.FirstStage })},
-	{"model.num_layers_in_first_pipeline_stage", small(func(c *Config) **int { return &c.FirstStage })},
-	{"decoder_last_pipeline_num_layers", small(func(c *Config) **int { return &c.lastStage })},
-	{"num_layers_in_last_pipeline_stage", small(func(c *Config) **int { return &c.lastStage })},
-	{"model.num_layers_in_last_pipeline_stage", small(func(c *Config) **int { return &c.lastStage })},
-	{"account_for_embedding_in_pipeline_split", nil},
-	{"account_for_loss_in_pipeline_split", nil},
-	{"pipeline_model_parallel_layout", nil},
-	{"model.pipeline_model_parallel_layout", nil},
-	{"tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
-	{"model.tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
-	{"expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
-	{"model.expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
-	{"model.pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
-	{"make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
-	{"model.make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
-	{"model.should_pad_vocab", nil},
+	{"fp8_param_gather ddp.fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
+	{"ddp_reduce_scatter_with_fp32_accumulation ddp.reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
+	{"decoder_first_pipeline_num_layers num_layers_in_first_pipeline_stage model.num_layers_in_first_pipeline_stage", small(func(c *Config) **int { return &c.FirstStage })},
+	{"decoder_last_pipeline_num_layers num_layers_in_last_pipeline_stage model.num_layers_in_last_pipeline_stage", small(func(c *Config) **int { return &c.lastStage })},
+	{"tensor_model_parallel_size model.tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
+	{"expert_tensor_parallel_size model.expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
+	{"make_vocab_size_divisible_by model.make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
 	{"micro_batch_size", plainForm(func(c *Config) *int64 { return &c.micro })},
 	{sequence, plainForm(func(c *Config) *int64 { return &c.seq })},
-	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
-	{"model.context_parallel_size", small(func(c *Config) **int { return &c.CP })},
+	{"context_parallel_size model.context_parallel_size", small(func(c *Config) **int { return &c.CP })},
 	{commOverlap + "bucket_size", into(func(c *Config) **int64 { return &c.bridge }, 1)},
 	{commOverlap + "overlap_grad_reduce", nil},
 	{commOverlap + "overlap_param_gather", nil},
@@ -227,6 +203,28 @@ var megatronKeys = []key{
 // switchesOn reports whether a setting of a program turns the distributed optimizer on.
 func switchesOn(p Setting) bool {
 	return p.Key == "use_distributed_optimizer" && strings.EqualFold(p.Value, "true") || p.Key == "optim" && strings.HasPrefix(p.Value, distributedAdam)
+}
+
+// saysReduction reports whether a setting in a YAML file tells how Megatron reduces gradients. Files
+// for inference, and models that other files include, have no such setting.
+func saysReduction(p Setting) bool {
+	return slices.Contains([]string{primusFramework, strategy, "optim", "optim.name"}, p.Key) ||
+		contains(p.Key, []string{"use_distributed_optimizer", "overlap_grad_reduce", "overlap_param_gather", "bucket_size"}) ||
+		strings.Contains(p.Key, "fsdp") && strings.EqualFold(p.Value, "true")
+}
+
+// sharder returns the name of a front end of Megatron that turns the distributed optimizer on by
+// default: ms-swift's command megatron (megatron/arguments/megatron_args.py at 3602360a), or slime
+// (backends/megatron_utils/arguments.py at 624b824a). It returns an empty text for other commands.
+func sharder(args []shell.Arg) string {
+	slime := slices.ContainsFunc(args, func(a shell.Arg) bool { return strings.HasPrefix(a.Text, "--rollout-") })
+	switch {
+	case path.Base(args[0].Text) == Assumed:
+		return "ms-swift"
+	case slime:
+		return "slime"
+	}
+	return ""
 }
 
 // distributedAdam is the beginning of the names of NeMo's distributed optimizers
@@ -247,13 +245,9 @@ func distributed(c *Config, value string) error {
 
 // megatronOthers are settings that shard in units which ddp_bucket_size does not affect.
 var megatronOthers = []other{
-	{"use_megatron_fsdp", megatronFSDP},
-	{"use_custom_fsdp", megatronFSDP},
+	{"use_megatron_fsdp use_custom_fsdp", "it shards with Megatron-FSDP, whose buckets are its own, which ddp_bucket_size does not cut; take it out to ask for Megatron's own data parallelism"},
 	{"use_torch_fsdp2", "it shards with PyTorch FSDP2, a block a unit, which ddp_bucket_size does not cut: --framework fsdp2 asks for that"},
 }
-
-// megatronFSDP is the reason for both switches that turn Megatron-FSDP on.
-const megatronFSDP = "it shards with Megatron-FSDP, whose buckets are its own, which ddp_bucket_size does not cut; take it out to ask for Megatron's own data parallelism"
 
 // primusFramework is the key by which a file of Primus names its trainer.
 const primusFramework = "framework"

@@ -33,7 +33,7 @@ func LayerWiseOptimizer(name string) (bool, error) {
 // optimizerKeys are settings that only count together with Megatron's own keys, because other tools
 // have an optimizer, too.
 var optimizerKeys = []key{
-	{name: "config"}, // in Primus, the file that names the optimizer
+	{names: "config"}, // in Primus, the file that names the optimizer
 	{"mixed_precision", func(c *Config, value string) error { // a key of Bridge
 		c.fp16 = strings.HasPrefix(value, "fp16")
 		c.bf16 = strings.HasPrefix(value, "bf16")
@@ -57,19 +57,14 @@ var optimizerKeys = []key{
 		}
 		return nil
 	}},
-	{"optimizer", setOptimizer},
-	{"optimizer.optimizer", setOptimizer},
+	{"optimizer optimizer.optimizer", setOptimizer},
 	{legacyKey, isOn(func(c *Config) *bool { return &c.legacyLayout })},
 	{"use_layer_wise_param_layout", func(c *Config, value string) error {
 		c.legacyLayout = strings.EqualFold(value, "false")
 		return nil
 	}},
-	{"overlap_param_gather_with_optimizer_step", noBuckets},
-	{"optimizer.overlap_param_gather_with_optimizer_step", noBuckets},
-	{"comm_overlap.overlap_param_gather_with_optimizer_step", noBuckets},
-	{"num_layers_per_virtual_pipeline_stage", interleaved},
-	{"num_virtual_stages_per_pipeline_rank", interleaved},
-	{"virtual_pipeline_model_parallel_size", interleaved},
+	{"overlap_param_gather_with_optimizer_step optimizer.overlap_param_gather_with_optimizer_step comm_overlap.overlap_param_gather_with_optimizer_step", noBuckets},
+	{"num_layers_per_virtual_pipeline_stage num_virtual_stages_per_pipeline_rank virtual_pipeline_model_parallel_size", interleaved},
 }
 
 // noBuckets refuses the switch that keeps Megatron from cutting buckets

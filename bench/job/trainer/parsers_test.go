@@ -89,6 +89,22 @@ var taken = map[string]*regexp.Regexp{
 	"XLA_FLAGS":                 regexp.MustCompile(`--(xla_gpu_[a-z_]+)=`),
 }
 
+// typeOf is the type of the value that stands behind a key, as parsers.json names it. Any is empty.
+func typeOf(behind string) string {
+	value, _, _ := strings.Cut(strings.TrimLeft(behind, "\":= "), "\n")
+	switch {
+	case strings.HasPrefix(behind, "\n"):
+		return "flag"
+	case regexp.MustCompile(`^[0-9]+([^0-9.]|$)`).MatchString(value):
+		return "int"
+	case regexp.MustCompile(`^(?i)(true|false)\b`).MatchString(value):
+		return "bool"
+	case strings.HasPrefix(value, "{"):
+		return "dict"
+	}
+	return ""
+}
+
 // Every key that is printed is one that the trainer's own parser took, at the commit that
 // testdata/parsers.json names; it was recorded by scripts/trainer-snippets.py.
 func TestPrintedKeysAreTheParsers(t *testing.T) {
@@ -117,14 +133,19 @@ func TestPrintedKeysAreTheParsers(t *testing.T) {
 				code = append(code, line)
 			}
 		}
-		found := taken[x.Title].FindAllStringSubmatch(strings.Join(code, ""), -1)
+		body := strings.Join(code, "")
+		found := taken[x.Title].FindAllStringSubmatchIndex(body, -1)
 		require.NotEmpty(t, found, x.Text)
 		for _, m := range found {
-			require.Contains(t, known.Keys, m[1], "%s does not take it:\n%s", x.Title, x.Text)
+			key := body[m[2]:m[3]]
+			require.Contains(t, known.Keys, key, "%s does not take it:\n%s", x.Title, x.Text)
+			if kind := typeOf(body[m[3]:]); kind != "" && known.Keys[key] != "object" {
+				require.Equal(t, known.Keys[key], kind, "%s: the type of %s:\n%s", x.Title, key, x.Text)
+			}
 			if printedKeys[x.Title] == nil {
 				printedKeys[x.Title] = map[string]bool{}
 			}
-			printedKeys[x.Title][m[1]] = true
+			printedKeys[x.Title][key] = true
 		}
 	}
 	for title, known := range recorded {

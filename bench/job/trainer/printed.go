@@ -3,6 +3,7 @@ package trainer
 import (
 	"strings"
 
+	"zbench/bench/base/pattern"
 	"zbench/bench/job/shell"
 )
 
@@ -35,11 +36,10 @@ func fromLog(text string) []Setting {
 		}
 		var list []Setting
 		for line := range strings.Lines(lines) {
-			if strings.Contains(line, "end of arguments") {
-				break
-			}
 			if name, value, is := printedPair(line, form.between); is {
 				list = append(list, Setting{Key: normal(name), Value: value})
+			} else if len(list) > 0 && strings.Contains(line, "----") {
+				break // the line below the last argument
 			}
 		}
 		return list
@@ -56,6 +56,9 @@ func behindLast(text, at string) (after string, found bool) {
 	return text[i+len(at):], true
 }
 
+// printedType matches the type that Primus prints after a value: "None (NoneType)".
+var printedType = pattern.New(` \(\w+\)$`)
+
 // printedPair reads a line with a name, filler characters and a value. It skips a logger's prefix.
 func printedPair(line, between string) (name, value string, is bool) {
 	for at := 0; ; {
@@ -68,7 +71,8 @@ func printedPair(line, between string) (name, value string, is bool) {
 		if len(before) == 0 || !isKey(before[len(before)-1]) {
 			continue
 		}
-		return before[len(before)-1], strings.TrimSpace(strings.TrimLeft(line[at:], ".")), true
+		value = strings.TrimSpace(strings.TrimLeft(line[at:], "."))
+		return before[len(before)-1], printedType.ReplaceAllString(value, ""), true
 	}
 }
 

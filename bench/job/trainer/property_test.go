@@ -53,7 +53,7 @@ func TestRowsAreWhole(t *testing.T) {
 		require.NotEmpty(t, x.keys, x.Name)
 		require.NoError(t, x.Check(Run{DP: 8, GradDtype: x.GradDtype, ParamDtype: "bfloat16", Zero: x.Stages[0]}))
 		for _, k := range slices.Concat(x.keys, x.beside) {
-			require.Equal(t, normal(k.name), k.name, "%s: keys are compared in this spelling", x.Name)
+			require.Equal(t, normal(k.names), k.names, "%s: keys are compared in this spelling", x.Name)
 		}
 		for _, c := range x.Changes {
 			require.True(t, c.Code != "" && c.Message != "" && c.When != nil, x.Name)

@@ -29,8 +29,8 @@ func fromScript(text string, given shell.Given) (Found, error) {
 	if e := read.Elsewhere; len(e) > 0 {
 		found.Notes = append(found.Notes, "it runs or sources "+strings.Join(slices.Compact(e), ", ")+", which is not read")
 	}
-	var best []Setting
-	var loose []Setting // from lines that consist of arguments
+	var best, loose []Setting // loose are settings from lines that consist of arguments
+	sharding := ""            // the front end of the best command, if it shards the optimizer by default
 	launches := 0
 	for _, c := range read.Commands {
 		list := settingsOf(c.Args)
@@ -43,7 +43,7 @@ func fromScript(text string, given shell.Given) (Found, error) {
 			launches++
 		}
 		if ofTrainers(list) > ofTrainers(best) {
-			best, found.Form = list, "its command "+path.Base(c.Args[0].Text)
+			best, found.Form, sharding = list, "its command "+path.Base(c.Args[0].Text), sharder(c.Args)
 		}
 	}
 	if launches > 1 {
@@ -61,6 +61,10 @@ func fromScript(text string, given shell.Given) (Found, error) {
 		default:
 			return Found{}, nil // the text may be of another kind
 		}
+	}
+	if sharding != "" {
+		found.Notes = append(found.Notes, sharding+" turns Megatron's distributed optimizer on unless the command says otherwise")
+		best = append([]Setting{{Key: "use_distributed_optimizer", Value: "true"}}, best...)
 	}
 	found.Settings = slices.Concat(loose, best)
 	return found, nil

@@ -37,6 +37,9 @@ type Found struct {
 	Notes []string
 	// Unread names unknown settings that may change the collectives.
 	Unread []string
+
+	// nested is true if the settings are a program's own YAML or JSON, not a list of arguments.
+	nested bool
 }
 
 // Find finds the settings that determine the buckets. It reads a trainer's file of a kind that
@@ -61,6 +64,9 @@ func Find(text string, given shell.Given) (Found, error) {
 		case suspect(p):
 			found.Unread = append(found.Unread, p.Key)
 		}
+	}
+	if found.nested && ownerOf(list) == Assumed && !slices.ContainsFunc(list, saysReduction) {
+		return Found{}, fmt.Errorf("%w that say whether the optimizer is distributed: the program that reads the file decides; give what the job printed of its settings", ErrConfig)
 	}
 	slices.Sort(found.Unread)
 	found.Settings, found.Unread = list, slices.Compact(found.Unread)
@@ -129,7 +135,7 @@ func pairs(text string, given shell.Given) (Found, error) {
 	}
 	list, err := fromYAML(text, given)
 	if err == nil {
-		return Found{Settings: list}, nil
+		return Found{Settings: list, nested: !argumentKey.MatchString(text)}, nil
 	}
 	found, failed := fromScript(text, given)
 	switch first, _, _ := strings.Cut(text, "\n"); {
@@ -147,6 +153,9 @@ func pairs(text string, given shell.Given) (Found, error) {
 	}
 	return Found{Settings: list}, nil
 }
+
+// argumentKey matches a YAML key that is an argument, as in the files of Megatron's tests.
+var argumentKey = pattern.New(`(?m)^\s*["']?--\w`)
 
 // fromYAML returns the leaves of a YAML or JSON document.
 func fromYAML(text string, given shell.Given) (out []Setting, err error) {
@@ -173,8 +182,13 @@ func leaves(n *yaml.Node, key string, depth int, vars values, out *[]Setting) {
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			name := n.Content[i].Value
-			if name == "stage" && key == "" {
+			switch {
+			case name == "stage" && key == "":
 				continue // a key of another part, as in LLaMA-Factory
+			case key == "peft" && name == "_target_":
+				name = key // Hydra names the method by its class
+			case key == "fsdp_config" && !strings.HasPrefix(name, "fsdp_"):
+				name = "fsdp_" + name // Hugging Face and Axolotl allow the short name there
 			}
 			if name == "enabled" || name == "device" || name == "type" && key == "optimizer" || name == "name" && (key == "optim" || key == "dist_config") {
 				name = key + "." + name // ambiguous without the parent's name
@@ -306,10 +320,10 @@ func fromProgram(text string) (Found, error) {
 		if last := p.Key[strings.LastIndex(p.Key, ".")+1:]; !known(p.Key) && known(last) {
 			p.Key, found.Settings[i].Key = last, last
 		}
-		if p.Unset != "" || !known(p.Key) {
+		if p.Unset == p.Key || !known(p.Key) { // key=key passes on an argument
 			continue
 		}
-		value := strings.ToLower(p.Value)
+		value := strings.ToLower(cmp.Or(p.Unset, p.Value))
 		if before, twice := values[p.Key]; twice && before != value {
 			return Found{}, fmt.Errorf("%w: the program sets %s to %s and to %s, and which of them counts is not read; give what the job printed of its settings", ErrConfig, p.Key, before, value)
 		}
