@@ -45,7 +45,7 @@ func TestHangsOfAForeignProgramAreExplained(t *testing.T) {
 cc -D_GNU_SOURCE -DREAL_HEADERS hung_test.c $(sed -n "s/^export LD_LIBRARY_PATH='\(.*\)'/-L\1/p" env) -l:librccl.so.1 -lamdhip64 -lhsa-runtime64 -lpthread -o hung`).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	folder := func() string {
-		ids, err := os.MkdirTemp(outside, "ids")
+		ids, err := os.MkdirTemp(outside, "ids") //nolint:usetesting // it lies in the chroot
 		require.NoError(t, err)
 		return strings.TrimPrefix(ids, chroot)
 	}
