@@ -6,14 +6,16 @@ raises Refused with the function's name.
 
 Units: bytes. elapsed_time is in milliseconds, as in PyTorch.
 """
-import contextlib
 import copyreg
 import ctypes
+import functools
+import inspect
 import os
 import sys
 import types
 
 import torch
+import zbench_torch as zt
 from torch.overrides import TorchFunctionMode
 
 # Values of hipDeviceAttribute_t for properties(), the same in HIP 5 to 7.
@@ -113,7 +115,7 @@ class Within:
         torch.cuda.set_device(self.before)
 
 
-def functions(zt):
+def functions():
     """Returns the replacements for functions of torch.cuda, by name."""
     d, held = zt.cluster().devices, Held()
     zt.cluster().held = held
@@ -139,15 +141,11 @@ def functions(zt):
         for stream in zt.cluster().all:
             stream.synchronize()
 
-    def capability(device=None):
-        p = properties()
-        return p.major, p.minor
-
     count = int(os.environ["LOCAL_WORLD_SIZE"])
     return {
         "is_available": lambda: True, "is_initialized": lambda: True, "device_count": lambda: count, "current_device": lambda: on[0], "set_device": set_device,
         "is_bf16_supported": lambda *_, **__: True, "is_tf32_supported": lambda: False, "is_current_stream_capturing": lambda: False, "can_device_access_peer": lambda *_: True,
-        "get_device_name": lambda device=None: gpu, "get_device_capability": capability, "get_device_properties": properties, "get_arch_list": lambda: [properties().gcnArchName],
+        "get_device_name": lambda device=None: gpu, "get_device_capability": lambda device=None: (properties().major, properties().minor), "get_device_properties": properties, "get_arch_list": lambda: [properties().gcnArchName],
         "synchronize": synchronize, "Stream": zt.Stream, "Event": zt.Event, "stream": zt.Within, "device": Within,
         "current_stream": lambda device=None: zt.cluster().current, "default_stream": lambda device=None: zt.cluster().default, "set_stream": lambda stream: zt.Within(stream).__enter__(),
         "mem_get_info": room, "memory_allocated": held.now, "memory_reserved": held.now, "max_memory_allocated": held.most, "max_memory_reserved": held.most,
@@ -162,8 +160,7 @@ def fill(module, stands):
     """Puts the replacements into a module. The other functions of the module then raise an error with their names."""
     def refused(name):
         def raises(*_, **__):
-            from zbench_torch import Refused
-            raise Refused(f"{module.__name__}.{name} has no stand-in on the loopback: leave the call out, or guard it")
+            raise zt.Refused(f"{module.__name__}.{name} has no stand-in on the loopback: leave the call out, or guard it")
         return raises
 
     for name in module.__all__:
@@ -181,11 +178,19 @@ def accelerator(stands):
     }
 
 
-def without(init, *names):
-    """Returns a constructor that ignores the named arguments, which name devices."""
-    def made(self, module, *args, **kwargs):
-        init(self, module, *args, **{k: v for k, v in kwargs.items() if k not in names})
-    return made
+def taking(kind, **changes):
+    """Makes a constructor take another value for each named argument that it is given: what the function returns of
+    it."""
+    init = kind.__init__
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def made(*args, **kwargs):
+        given = signature.bind(*args, **kwargs)
+        given.arguments.update({name: change(given.arguments[name]) for name, change in changes.items() if name in given.arguments})
+        init(*given.args, **given.kwargs)
+
+    kind.__init__ = made
 
 
 def share_attention():
@@ -201,24 +206,23 @@ def share_attention():
 
 def uncompiled(model=None, *_, **__):
     """Replaces torch.compile: operators run without fusion, each with its own time."""
-    if not uncompiled.told:
-        print("zbench loopback: torch.compile is left out: operators run as they are, so a fused kernel's time is that of its parts", file=sys.stderr)
-        uncompiled.told = True
+    tell_once("zbench loopback: torch.compile is left out: operators run as they are, so a fused kernel's time is that of its parts")
     return model if model is not None else lambda f: f
 
 
-uncompiled.told = False
+@functools.cache
+def tell_once(text):
+    print(text, file=sys.stderr)
 
 
-def install(zt):
-    """Installs the replacements, and returns the mode that makes functions use the CPU. zt is the module
-    zbench_torch."""
+def install():
+    """Installs the replacements, and returns the mode that makes functions use the CPU."""
     import torch.distributed.device_mesh
     from torch.distributed.fsdp import FullyShardedDataParallel
     from torch.utils._device import DeviceContext
 
     share_attention()
-    stands = functions(zt)
+    stands = functions()
     fill(torch.cuda, stands)
     fill(torch.accelerator, accelerator(stands))
     for name in NVTX:
@@ -233,37 +237,17 @@ def install(zt):
     stand_in("device", DEVICE, lambda *a, **k: ("cuda", a[0]) if len(a) == 1 and isinstance(a[0], int) else (*a, *k.values()))
     copyreg.pickle(DEVICE, lambda d: (torch.device, (str(d),)))
     stand_in("Generator", torch.Generator, lambda device="cpu": (host(device),))
-    # Constructors with an argument for a device, with the argument's position and name.
-    for kind, at, name in ((DeviceContext, 0, "device"), (torch.distributed.device_mesh.DeviceMesh, 0, "device_type"), (torch.amp.GradScaler, 0, "device")):
-        hosted(kind, at, name)
-    record = torch.profiler._KinetoProfile.__init__
-
-    def profiled(self, *, activities=None, **kwargs):
-        record(self, activities=activities and [a for a in activities if a != torch.profiler.ProfilerActivity.CUDA], **kwargs)
-
-    torch.profiler._KinetoProfile.__init__ = profiled
+    taking(DeviceContext, device=host)
+    taking(torch.distributed.device_mesh.DeviceMesh, device_type=host)
+    taking(torch.amp.GradScaler, device=host)
+    taking(torch.profiler._KinetoProfile, activities=lambda kinds: kinds and [k for k in kinds if k != torch.profiler.ProfilerActivity.CUDA])
+    taking(torch.nn.parallel.DistributedDataParallel, device_ids=lambda _: None, output_device=lambda _: None)
+    taking(FullyShardedDataParallel, device_id=lambda _: None)
     cast = torch.autocast.__init__
 
     def autocast(self, device_type, dtype=None, *args, **kwargs):
         cast(self, host(device_type), dtype or (torch.float16 if is_cuda(device_type) else None), *args, **kwargs)
 
     torch.autocast.__init__ = autocast
-    parallel = torch.nn.parallel.DistributedDataParallel
-    ddp = without(parallel.__init__, "device_ids", "output_device")
-    parallel.__init__ = lambda self, module, device_ids=None, output_device=None, *args, **kwargs: ddp(self, module, None, None, *args, **kwargs)
-    FullyShardedDataParallel.__init__ = without(FullyShardedDataParallel.__init__, "device_id")
     torch.serialization.register_package(9, lambda storage: None, lambda storage, location: storage if is_cuda(location) else None)
     return OnHost()
-
-
-def hosted(kind, at, name):
-    init = kind.__init__
-
-    def made(self, *args, **kwargs):
-        if name in kwargs:
-            kwargs = {**kwargs, name: host(kwargs[name])}
-        elif len(args) > at:
-            args = (*args[:at], host(args[at]), *args[at + 1:])
-        init(self, *args, **kwargs)
-
-    kind.__init__ = made

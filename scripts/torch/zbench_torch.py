@@ -20,7 +20,9 @@ import collections
 import contextlib
 import ctypes
 import datetime
+import functools
 import hashlib
+import itertools
 import json
 import logging
 import math
@@ -32,7 +34,6 @@ import sys
 import threading
 import time
 import types
-import typing
 import weakref
 
 import torch
@@ -179,13 +180,10 @@ class Stream:
             cluster().spans.append((self.number, begin, cluster().devices.mark(self.row[0]), None))
             self.pending -= ns * 1e-9
 
-    def waits(self, events):
-        self.flush()
-        cluster().devices.wait(self.row, events)
-
     def wait_event(self, event):
         if event.row is not None:
-            self.waits(event.row)
+            self.flush()
+            cluster().devices.wait(self.row, event.row)
 
     def wait_stream(self, other):
         self.wait_event(other.record_event())
@@ -270,24 +268,19 @@ class Done(dist._Work):
         self.future = torch.futures.Future()
         self.future.set_result(outputs)
 
-    def settle(self):
+    def wait(self, timeout=None):
         stream = cluster().current
         if id(stream) not in self.waited:
             self.waited.add(id(stream))
             stream.wait_event(self.end)
-
-    def wait(self, timeout=None):
-        self.settle()
         return True
 
-    def synchronize(self):
-        self.settle()
+    synchronize = wait
 
     def is_completed(self):
         return True
 
-    def is_success(self):
-        return True
+    is_success = is_completed
 
     def get_future(self):
         return self.future
@@ -417,7 +410,7 @@ class Cluster:
         for t in tensors if self.written else ():
             done = self.written.get(t.untyped_storage()._cdata)
             if done is not None:
-                done.settle()
+                done.wait()
 
     def charge(self, name, seconds, profiled):
         """Adds an operator's time to the current stream. profiled is true if the time comes from a profile."""
@@ -446,7 +439,8 @@ class Cluster:
         if self.devices.hip.hipEventQuery(self.steps[-1]) == 0:
             self.reaches(self.steps[-1])
         if len(self.steps) - 1 == self.limit:
-            leave(0)
+            finish()
+            end_process(0)
 
 
 _cluster = None
@@ -578,8 +572,13 @@ class Group(dist.ProcessGroup):
             if c is not None and call(own if name == "Gather" else b, *([] if name in ("Bcast", "Send", "Recv") else [own if name == "Scatter" else b]), count, kind, *tail, c, s) != 0:
                 break
         d.said("ncclGroupEnd")
-        cl.spans.append((name, begin, d.mark(family.stream.row[0]), (self, part.numel(), part.dtype)))
-        done = Done(d.record(family.stream.row), list(writes) if outputs is None else outputs)
+        return self.launched(name, begin, writes, outputs, part.numel(), part.dtype)
+
+    def launched(self, name, begin, writes, outputs, *what):
+        """Records a call on the group's stream. Operations that use what it writes wait for it."""
+        cl, stream = cluster(), self.family.stream
+        cl.spans.append((name, begin, cl.devices.mark(stream.row[0]), (self, *what)))
+        done = Done(cl.devices.record(stream.row), list(writes) if outputs is None else outputs)
         for t in writes:
             cl.written[t.untyped_storage()._cdata] = done
         return done
@@ -622,10 +621,14 @@ class Group(dist.ProcessGroup):
         total = sum((x * n for x, n in parts[1:]), parts[0][0] * parts[0][1])
         return total if op == "SUM" else total / self.n
 
-    def reduced(self, t, op, what):
-        sent = self.agree(what + " " + op, t)
-        if moves(t):
-            t.copy_(self.summed(sent, op))
+    def reduced(self, what, op, t, put):
+        """Agrees on a reduction, and gives its result to the function put."""
+        def do():
+            sent = self.agree(f"{what} {op}", t)
+            if put is not None and moves(t):
+                put(self.summed(sent, op))
+
+        self.quietly(do)
 
     def of_each(self, sent):
         """Returns what each rank of the group sent, in the group's order."""
@@ -634,7 +637,7 @@ class Group(dist.ProcessGroup):
     def allreduce(self, tensors, opts=None):
         op = named(opts.reduceOp if opts is not None else dist.ReduceOp.SUM)
         for t in tensors:
-            self.quietly(lambda: self.reduced(t, op, "all_reduce"))
+            self.reduced("all_reduce", op, t, t.copy_)
             done = self.run("AllReduce", t, [], [t], op=counted(op), outputs=tensors)
         return done
 
@@ -649,14 +652,8 @@ class Group(dist.ProcessGroup):
 
     def reduce(self, tensors, opts):
         op = named(opts.reduceOp)
-
-        def reduced(t):
-            sent = self.agree(f"reduce {op} to rank {opts.rootRank}", t)
-            if moves(t) and opts.rootRank == self.own:
-                t.copy_(self.summed(sent, op))
-
         for t in tensors:
-            self.quietly(lambda: reduced(t))
+            self.reduced(f"reduce to rank {opts.rootRank}", op, t, t.copy_ if opts.rootRank == self.own else None)
             done = self.run("Reduce", t, [], [t], op=counted(op), root=opts.rootRank, outputs=tensors)
         return done
 
@@ -680,13 +677,7 @@ class Group(dist.ProcessGroup):
 
     def _reduce_scatter_base(self, output, t, opts):
         op = named(opts.reduceOp)
-
-        def reduced():
-            sent = self.agree("reduce_scatter " + op, t)
-            if moves(t):
-                output.view(-1).copy_(self.summed(sent, op).view(self.n, -1)[self.own])
-
-        self.quietly(reduced)
+        self.reduced("reduce_scatter", op, t, lambda total: output.view(-1).copy_(total.view(self.n, -1)[self.own]))
         return self.run("ReduceScatter", output, [t], [output], op=counted(op))
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts):
@@ -731,10 +722,7 @@ class Group(dist.ProcessGroup):
             for peer, n in enumerate(splits):
                 d.said(name, buffer, ctypes.c_size_t(n * row * width), DTYPES[torch.uint8], peer, family.comms[0], family.stream.row[0])
         d.said("ncclGroupEnd")
-        cl.spans.append(("AllToAllv", begin, d.mark(family.stream.row[0]), (self, t.numel(), t.dtype, output.numel(), in_splits, out_splits)))
-        done = Done(d.record(family.stream.row), [output])
-        cl.written[output.untyped_storage()._cdata] = done
-        return done
+        return self.launched("AllToAllv", begin, [output], None, t.numel(), t.dtype, output.numel(), in_splits, out_splits)
 
     def gather(self, outputs, inputs, opts):
         for i, t in enumerate(inputs):
@@ -800,10 +788,8 @@ class Group(dist.ProcessGroup):
         finally:
             cluster().inside = False
 
-    def _refuse(self, *args, **kwargs):
+    def recv_anysource(self, *args, **kwargs):
         raise Refused("receives of any rank are not simulated: which rank's comes first depends on times")
-
-    recv_anysource = _refuse
 
 
 def named(op):
@@ -884,7 +870,7 @@ class Costs(TorchDispatchMode):
             cl.touch(args[:1])
             cl.current.synchronize()
             return func(*args, **kwargs)
-        given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+        given = tensors_in((args, kwargs))
         if any(x.device.type == "meta" for x in given):
             return func(*args, **kwargs)  # tensors on the meta device have shapes but no data
         if func.namespace in self.COLLECTIVES:  # these operators call the process group, which adds their time
@@ -901,7 +887,7 @@ class Costs(TorchDispatchMode):
             if seconds is not None:
                 cl.charge(words[0], seconds, True)
                 return out
-        made = [x for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
+        made = tensors_in(out)
         if cl.held is not None and not all(small(x) for x in made):
             cl.held.now()
         count = self.counts.get(func._overloadpacket)
@@ -918,45 +904,39 @@ class Costs(TorchDispatchMode):
             n = len(func._schema.returns)
             return None if n == 0 else written[0] if n == 1 else tuple(written[:n])
         shapes = self.shapes_of(func, args, kwargs)
-        made = shapes_in(shapes)
-        if not given and (all(x.element_size * math.prod(x.size) <= SMALL for x in made) or not any(x.dtype.is_floating_point for x in made)):
+        made = tensors_in(shapes)
+        if not given and (all(small(x) for x in made) or not any(x.dtype.is_floating_point for x in made)):
             return func(*args, **kwargs)  # integers are computed at any size, because a data loader reads indices from them
         with _disable_current_modes():
-            return tree_map(lambda x: torch.empty_strided(x.size, x.stride, dtype=x.dtype) if isinstance(x, Shape) else x, shapes, is_leaf=lambda x: isinstance(x, Shape))
+            return like(shapes, "cpu")
 
     def shapes_of(self, func, args, kwargs):
-        """Returns the results of an operator, with a Shape in place of each tensor. Layers repeat, so results are
-        kept by operator and arguments."""
+        """Returns the results of an operator, with tensors on the meta device. Layers repeat, so results are kept by
+        operator and arguments."""
         leaves, tree = tree_flatten((args, kwargs))
-        key = (func, str(tree), tuple(shape_of(x) if isinstance(x, torch.Tensor) else (type(x), x) for x in leaves))
+        key = (func, str(tree), tuple((x.size(), x.stride(), x.dtype) if isinstance(x, torch.Tensor) else (type(x), x) for x in leaves))
         try:
             known = self.known.get(key)
         except TypeError:  # an argument that is not hashable
             key, known = None, None
         if known is None:
-            with _disable_current_modes(), self.fake:
-                known = tree_map(shape_of, func(*tree_map(self.faked, args), **tree_map(self.faked, kwargs)))
+            with _disable_current_modes():
+                with self.fake:
+                    fakes = tree_map(lambda x: self.fake.from_tensor(x) if isinstance(x, torch.Tensor) else x, (args, kwargs))
+                    known = func(*fakes[0], **fakes[1])
+                known = like(known, "meta")
             if key is not None:
                 self.known[key] = known
         return known
 
-    def faked(self, x):
-        return self.fake.from_tensor(x) if isinstance(x, torch.Tensor) else x
+
+def like(tree, device):
+    """Returns the tree with uninitialised tensors of the same shapes on a device."""
+    return tree_map(lambda x: torch.empty_strided(x.size(), x.stride(), dtype=x.dtype, device=device) if isinstance(x, torch.Tensor) else x, tree)
 
 
-class Shape(typing.NamedTuple):
-    size: tuple
-    stride: tuple
-    dtype: torch.dtype
-    element_size: int
-
-
-def shape_of(x):
-    return Shape(tuple(x.size()), x.stride(), x.dtype, x.element_size()) if isinstance(x, torch.Tensor) else x
-
-
-def shapes_in(shapes):
-    return [x for x in tree_leaves(shapes, is_leaf=lambda x: isinstance(x, Shape)) if isinstance(x, Shape)]
+def tensors_in(tree):
+    return [x for x in tree_leaves(tree) if isinstance(x, torch.Tensor)]
 
 
 # For each collective: Kineto's name, and whether the input and the output have the parts of all ranks.
@@ -985,20 +965,14 @@ def finish():
         cl.steps, cl.spans, cl.gradients = ([x for x in kind if happened(cl, x)] for kind in (cl.steps, cl.spans, cl.gradients))
     for stream in cl.all if not interrupted else ():
         stream.synchronize()
-    at, last = [0.0], cl.steps[0]
-    for mark in cl.steps[1:]:
-        at.append(at[-1] + d.between(last, mark))
-        last = mark
+    at = list(itertools.accumulate(itertools.starmap(d.between, itertools.pairwise(cl.steps)), initial=0.0))
 
     def when(mark):
         # The time counts from the last step before the mark, because HIP's float of milliseconds has only seven digits.
         k = max((i for i, m in enumerate(cl.steps) if d.between(m, mark) >= 0), default=0)
         return at[k] + d.between(cl.steps[k], mark)
 
-    spans = []
-    for name, begin, end, what in cl.spans:
-        start = when(begin)
-        spans.append((name, start, start + d.between(begin, end), what))
+    spans = [(name, start := when(begin), start + d.between(begin, end), what) for name, begin, end, what in cl.spans]
     path = os.environ.get("ZBENCH_TORCH_TRACE")
     if path:
         write_trace(path if cl.rank == 0 else "{0}.rank{2}{1}".format(*os.path.splitext(path), cl.rank), cl, at, spans, [(begin and when(begin), shape, dtype, when(end), when(after or end)) for begin, shape, dtype, end, after in cl.gradients])
@@ -1050,12 +1024,6 @@ def end_process(code):
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
-
-
-def leave(code):
-    """Ends the program after the last step that --steps allows."""
-    finish()
-    end_process(code)
 
 
 def settled(steps):
@@ -1203,6 +1171,7 @@ def install():
     from torch.nn.parallel import DistributedDataParallel
     made_of, other = DistributedDataParallel.__init__, os.environ.get("ZBENCH_TORCH_BUCKET")
 
+    @functools.wraps(made_of)
     def init(self, *args, **kwargs):
         if other is not None:
             kwargs["bucket_cap_mb"] = int(other) / 2**20
@@ -1224,7 +1193,7 @@ def install():
         differentiate(*args, **kwargs)
         # At the end of a backward pass the C++ reducer waits for its collectives. That wait does not call wait() here.
         for done in list(cluster().written.values()) if cluster().bucket else ():
-            done.settle()
+            done.wait()
 
     torch.autograd.backward = backward
     torch.cpu.Stream, torch.cpu.Event, torch.cpu.stream = Stream, Event, Within
@@ -1241,7 +1210,7 @@ def install():
     # modes keeps a reference to each mode. Without it, PyTorch 2.6 frees the mode, and printing a tensor would crash.
     cluster().modes.append(Costs())  # before zbench_cuda: the constructor imports parts of PyTorch that need the originals
     import zbench_cuda
-    cluster().modes.append(zbench_cuda.install(sys.modules[__name__]))
+    cluster().modes.append(zbench_cuda.install())
     for mode in cluster().modes:
         mode.__enter__()
 

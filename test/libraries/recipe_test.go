@@ -2,8 +2,6 @@ package libraries
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -53,13 +51,9 @@ func TestDocumentedJobRuns(t *testing.T) {
 	for _, variable := range []string{"ZBENCH_TRIXIE", "ZBENCH_SID"} {
 		t.Run(variable, func(t *testing.T) {
 			chroot := at(t, variable).folder
-			zbench := built(t)
-			project, err := os.MkdirTemp(chroot+"/root", "recipe") //nolint:usetesting // it lies in the chroot
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, os.RemoveAll(project)) })
+			project, inside := projectIn(t, chroot)
 			require.NoError(t, os.CopyFS(project, os.DirFS("testdata/recipe")))
-			require.NoError(t, exec.Command("cp", zbench, filepath.Join(project, "zbench")).Run()) //nolint:gosec // the built binary
-			script := "set -e\ncd " + strings.TrimPrefix(project, chroot) + `
+			script := "set -e\ncd " + inside + `
 apt-get() { [ "$1" = update ] || for p in "${@:3}"; do dpkg -s "$p" > /dev/null; done; }
 mkdir -p /root/.cache; ln -s /root/.cache .cache # which jobs keep
 ./zbench loopback -q --env > env
@@ -72,10 +66,7 @@ mkdir bin; ln -s ../tests/all_reduce_test bin/all_reduce_perf; export PATH=$PWD/
 				}
 				script += line + "\n"
 			}
-			command := exec.Command("unshare", "--mount", "--propagation", "private", "bash", "-c", //nolint:gosec // the test's own
-				`mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind /dev "$0/dev" && exec chroot "$0" bash -c "$1"`, chroot, script)
-			command.Env = []string{"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}
-			out, err := command.CombinedOutput()
+			out, err := inChroot(chroot, "bash", "-c", script).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			require.NotContains(t, string(out), "ERROR", "of UCX")
 			require.Contains(t, string(out), "16 ranks, 0 wrong\n")

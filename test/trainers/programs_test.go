@@ -166,6 +166,7 @@ func number(t *testing.T, text string) float64 {
 
 func near(t *testing.T, got, want, share float64) {
 	t.Helper()
+	t.Logf("%g; %g", got, want)
 	require.InDelta(t, want, got, share*want)
 }
 

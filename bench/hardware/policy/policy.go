@@ -161,16 +161,10 @@ const (
 // Denied returns the reason why a case did not run as the policy requests. It returns empty text if the
 // case ran as requested, or if this is unknown.
 func (p Policy) Denied(ran Ran) string {
-	served := ran == Ran{}
-	switch p.CTA {
-	case Zero:
-		served = served || slices.Contains([]string{"CE", "CE2", "Copy Engine", "Hierarchical CE"}, ran.By)
-	case Efficiency:
-		served = served || strings.HasPrefix(ran.By, "NVLS")
-	default:
-		served = true
-	}
-	if served {
+	switch {
+	case ran == Ran{}, p.CTA == "",
+		p.CTA == Zero && slices.Contains([]string{"CE", "CE2", "Copy Engine", "Hierarchical CE"}, ran.By),
+		p.CTA == Efficiency && strings.HasPrefix(ran.By, "NVLS"):
 		return ""
 	}
 	return fmt.Sprintf("the library ran it by %s (%s), not as CTA policy %s asks", ran.By, ran.Source, p.CTA)

@@ -1,102 +1,105 @@
-/* A program of four ranks that hangs, or does not: hung_test threads|processes KIND [FOLDER].
- * It knows nothing of what it is told; the test in Go looks at what the loopback prints. It
- * ends by itself after a few seconds. */
-#define ZB_NAMES 0
-#include "../c/shared/runtime.c"
-#include "check.h"
+/* A program of HIP and RCCL with four ranks, of which one does something else than the others:
+ *   hung_test threads|processes KIND wrong|right FILE
+ * With `right` all ranks do the same, and the program ends by itself. With `wrong` it hangs, and
+ * ends after a few seconds. It knows nothing of zbench: processes get the variables of a launcher,
+ * and FILE takes the communicator's id to them. The test in Go looks at what the loopback prints. */
+#include "client.h"
 
-#include <sys/wait.h>
+enum { RANKS = 4, ODD = 3 };
 
-enum { RANKS = 4, ODD = 3, SUM = 0, INT32 = 2, FLOAT = 7 };
-
-static char kind[32];
-static int ids[2];
+static const char *kind, *file;
+static int wrong;
 
 static int is(const char *name) { return strcmp(kind, name) == 0; }
 
-/* Seconds until the program ends: an init that lacks a rank is explained after five. */
-static unsigned patience(void) { return is("missing init") || is("stuck") ? 10 : 4; }
-
 static void over(int signal) {
   (void)signal;
-  _exit(0);
+  _exit(!wrong);
 }
 
-/* The communicator's id goes from rank 0 to the others by a pipe. */
-static zb_unique_id shared_id(int rank) {
-  zb_unique_id id;
-  if (rank > 0) {
-    CHECK(read(ids[0], &id, sizeof id) == (ssize_t)sizeof id);
+/* Ends the program if it hangs. The loopback explains an init that lacks a rank after five seconds. */
+static void limit(void) {
+  signal(SIGALRM, over);
+  alarm(!wrong ? 120 : is("missing init") || is("stuck") ? 10 : 4);
+}
+
+/* Rank 0 writes the communicator's id to FILE; the others wait for it. */
+static ncclUniqueId shared_id(int rank) {
+  ncclUniqueId id;
+  char part[4096];
+  FILE *f;
+  if (rank == 0) {
+    CHECK(ncclGetUniqueId(&id) == ncclSuccess);
+    snprintf(part, sizeof part, "%s.part", file);
+    f = fopen(part, "wb");
+    CHECK(f != NULL && fwrite(&id, sizeof id, 1, f) == 1 && fclose(f) == 0 && rename(part, file) == 0);
     return id;
   }
-  CHECK(zbs_getUniqueId(&id) == 0);
-  for (int i = 1; i < RANKS; i++) {
-    CHECK(write(ids[1], &id, sizeof id) == (ssize_t)sizeof id);
+  while ((f = fopen(file, "rb")) == NULL) {
+    usleep(1000);
   }
+  CHECK(fread(&id, sizeof id, 1, f) == 1 && fclose(f) == 0);
   return id;
 }
 
-/* What rank ODD calls instead of what all others call. */
-static void last_call(int rank, void *a, void *b, void *comm, void *stream) {
-  int odd = rank == ODD;
+/* The calls after the first all_reduce. `odd` is set for rank ODD of a wrong program. */
+static void last_call(int rank, int odd, void *a, void *b, ncclComm_t comm, hipStream_t stream) {
   if (is("missing call") && odd) {
     return;
   }
   if (is("another collective") && odd) {
-    zbs_allGather(a, b, 16, FLOAT, comm, stream);
+    ncclAllGather(a, b, 16, ncclFloat, comm, stream);
   } else if (is("another root")) {
-    zbs_broadcast(a, b, 64, FLOAT, odd, comm, stream);
-  } else if (is("receive without send")) {
-    if (odd) {
-      zbs_recvFrom(b, 64, FLOAT, 1, comm, stream);
-    }
-  } else if (is("send without receive")) {
-    if (odd) {
-      zbs_sendTo(a, 64, FLOAT, 1, comm, stream);
-    }
-  } else if (is("another length")) {
-    if (odd) {
-      zbs_sendTo(a, 64, FLOAT, 1, comm, stream);
-    } else if (rank == 1) {
-      zbs_recvFrom(b, 32, FLOAT, ODD, comm, stream);
+    ncclBroadcast(a, b, 64, ncclFloat, odd ? ODD : 0, comm, stream);
+  } else if (is("receive without send") || is("send without receive") || is("another length")) {
+    if (rank == ODD && !(odd && is("receive without send"))) {
+      ncclSend(a, 64, ncclFloat, 1, comm, stream);
+    } else if (rank == 1 && !(wrong && is("send without receive"))) {
+      ncclRecv(b, wrong && is("another length") ? 32 : 64, ncclFloat, ODD, comm, stream);
     }
   } else {
-    zbs_allReduce(a, b, is("another count") && odd ? 32 : 64, is("another type") && odd ? INT32 : FLOAT, SUM, comm, stream);
+    ncclAllReduce(a, b, is("another count") && odd ? 32 : 64, is("another type") && odd ? ncclInt32 : ncclFloat, ncclSum,
+                  comm, stream);
   }
 }
 
-/* Rank ODD has the calls of two communicators in the other order. */
-static void other_order(int rank, void *a, void *b, void *comm, void *stream) {
-  void *both[2] = {comm, NULL};
-  int first = rank == ODD;
-  CHECK(zbs_commSplit(comm, 0, rank, &both[1], NULL) == 0);
+/* Calls on two communicators, which share a stream. A wrong program's rank ODD has them in the other order. */
+static void two_communicators(int rank, int odd, void *a, void *b, ncclComm_t comm, hipStream_t stream) {
+  ncclComm_t both[2] = {comm, NULL};
+  CHECK(ncclCommSplit(comm, 0, rank, &both[1], NULL) == ncclSuccess);
   for (int k = 0; k < 2; k++) {
-    zbs_allReduce(a, b, 64, FLOAT, SUM, both[k == 0 ? first : !first], stream);
+    ncclAllReduce(a, b, 64, ncclFloat, ncclSum, both[k == 0 ? odd : !odd], stream);
   }
 }
 
-static void drive(int rank, int device) {
-  void *comm = NULL, *stream, *a, *b;
-  zb_unique_id id = shared_id(rank);
-  CHECK(zbs_setDevice(device) == 0 && zbs_streamCreatePlain(&stream) == 0);
-  CHECK(zbs_mallocDevice(&a, 4096) == 0 && zbs_mallocDevice(&b, 4096) == 0);
+static void drive(int rank) {
+  ncclComm_t comm = NULL;
+  hipStream_t stream;
+  void *a, *b;
+  int odd = wrong && rank == ODD;
+  ncclUniqueId id = shared_id(rank);
+  CHECK(hipSetDevice(rank) == hipSuccess && hipStreamCreate(&stream) == hipSuccess);
+  CHECK(hipMalloc(&a, 4096) == hipSuccess && hipMalloc(&b, 4096) == hipSuccess);
   if (is("late init") && rank == ODD) {
     sleep(2);
   }
-  if (!(is("missing init") && rank == ODD)) {
-    CHECK(zbs_commInitRank(&comm, RANKS, id, rank) == 0);
-    zbs_allReduce(a, b, 64, FLOAT, SUM, comm, stream);
+  if (!(is("missing init") && odd)) {
+    CHECK(ncclCommInitRank(&comm, RANKS, id, rank) == ncclSuccess);
+    ncclAllReduce(a, b, 64, ncclFloat, ncclSum, comm, stream);
     if (is("other order")) {
-      other_order(rank, a, b, comm, stream);
+      two_communicators(rank, odd, a, b, comm, stream);
     } else {
-      last_call(rank, a, b, comm, stream);
+      last_call(rank, odd, a, b, comm, stream);
     }
   }
-  zbs_streamSynchronize(stream);
+  hipStreamSynchronize(stream);
+  while (wrong) {
+    pause(); /* a rank that has ended would be another kind */
+  }
 }
 
 static void *thread(void *rank) {
-  drive((int)(intptr_t)rank, (int)(intptr_t)rank);
+  drive((int)(intptr_t)rank);
   return NULL;
 }
 
@@ -110,20 +113,22 @@ static void threads(void) {
   }
 }
 
-static void processes(const char *file) {
+static void set_number(const char *name, int value) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", value);
+  setenv(name, text, 1);
+}
+
+static void processes(void) {
   pid_t of[RANKS];
-  setenv("ZBENCH_LOOPBACK_SHARED", file, 1);
+  set_number("WORLD_SIZE", RANKS);
+  set_number("LOCAL_WORLD_SIZE", RANKS);
   for (int i = 0; i < RANKS; i++) {
     if ((of[i] = fork()) == 0) {
-      char rank[16];
-      snprintf(rank, sizeof rank, "%d", i);
-      setenv("ZBENCH_LOOPBACK_FIRST", rank, 1);
-      setenv("ZBENCH_LOOPBACK_COUNT", "1", 1);
-      alarm(patience());
-      drive(i, 0);
-      if (!is("none") && !is("late init")) {
-        pause(); /* a rank that is gone is another kind */
-      }
+      set_number("RANK", i);
+      set_number("LOCAL_RANK", i);
+      limit();
+      drive(i);
       exit(failures > 0);
     }
   }
@@ -134,14 +139,18 @@ static void processes(const char *file) {
 }
 
 int main(int argc, char **argv) {
-  CHECK(argc > 3 && pipe(ids) == 0);
-  snprintf(kind, sizeof kind, "%s", argv[2]);
-  signal(SIGALRM, over);
+  if (argc != 5) {
+    fprintf(stderr, "usage: hung_test threads|processes KIND wrong|right FILE\n");
+    return 2;
+  }
+  kind = argv[2];
+  wrong = strcmp(argv[3], "wrong") == 0;
+  file = argv[4];
   if (strcmp(argv[1], "threads") == 0) {
-    alarm(patience());
+    limit();
     threads();
   } else {
-    processes(argv[3]);
+    processes();
   }
   return failures > 0;
 }

@@ -142,7 +142,7 @@ void zbl_pace_pushes(double due) {
 
 /* Sleeps without the timer slack with which the kernel may wake a thread late. */
 static void zbl_sleep_exactly(double seconds) {
-  const struct timespec left = {.tv_nsec = (long)(seconds * 1e9)};
+  const struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
   int slack = prctl(PR_GET_TIMERSLACK);
   prctl(PR_SET_TIMERSLACK, 1);
   syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &left, NULL);

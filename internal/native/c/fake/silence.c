@@ -7,9 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Seconds without progress on the host's clock. After zbl_still, ranks note their state. After
  * zbl_still_told, the hang is explained. If NCCL_DEBUG asks for warnings and all ranks have
@@ -237,9 +234,7 @@ static double zbl_patience(void) {
 void zbl_tell_stall(int call, int rank) {
   static const char *const calls[] = {"", "a call of the runtime", "ncclCommInitRank", "ncclCommAbort"};
   if (zbl.explains) {
-    const double patience = zbl_patience();
-    const struct timespec wait = {.tv_sec = (time_t)patience, .tv_nsec = (long)((patience - (double)(time_t)patience) * 1e9)};
-    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &wait, NULL);
+    zbl_sleep_exactly(zbl_patience());
     fprintf(stderr, "zbench loopback: GPU %d does not return from %s: a planted fault\n", rank, calls[call]);
   }
 }
