@@ -219,7 +219,7 @@ func (o *soakOptions) announcement(w spec.World) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("nodes: %d; GPUs on each: %d; arms: %d; launches of an attempt: %d; for %s", w.Nodes, w.PerNode(), len(cases), o.launches, o.lasts)
+	text := fmt.Sprintf("nodes: %d; GPUs on each: %d; cases: %d, with %d factors of two levels each; launches of an attempt: %d; for %s", w.Nodes, w.PerNode(), len(cases), len(soak.Factors()), o.launches, o.lasts)
 	if o.attempts > 0 {
 		text += fmt.Sprintf(" or %s", unit.Count(o.attempts, "attempt"))
 	}
@@ -253,10 +253,17 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 	if w.cases = slice.Where(w.cases, func(c plan.Case) bool { return w.ranks.Unverifiable(c) == "" }); len(w.cases) == 0 {
 		return nil, usagef("give smaller --sizes", "no arm can be verified: %s", o.leftOut[0])
 	}
+	factors := slice.Where(soak.Factors(), func(f soak.Factor) bool {
+		why := w.ranks.Unverifiable(f.Changed(w.cases[0]))
+		if why != "" {
+			o.leftOut = append(o.leftOut, fmt.Sprintf("%s %s: %s", f.Name, f.Levels[1], why))
+		}
+		return why == ""
+	})
 	if err := o.hangs(w); err != nil {
 		return nil, err
 	}
-	if err := w.allocate(ctx, nil); err != nil {
+	if err := w.allocate(ctx, plan.StepGemm.Bytes); err != nil {
 		return nil, err
 	}
 	j, err := o.journal(w.dir, o.run.want, w.facts.Simulated)
@@ -272,7 +279,7 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 		fired = f.Fired
 	}
 	err = soak.Soak{
-		Cases: w.cases, Seed: u.Spec.Seed, Attempts: o.attempts, Launches: o.launches, Saved: o.saved, Fired: fired,
+		Cases: w.cases, Factors: factors, Seed: u.Spec.Seed, Attempts: o.attempts, Launches: o.launches, Saved: o.saved, Fired: fired,
 		Enough: func() bool { return passed() >= o.lasts },
 		Watch: func(a soak.Attempt) error {
 			t.Add(a)
@@ -413,7 +420,7 @@ func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Comm
 	if err != nil {
 		return err
 	}
-	worlds, ended := o.turns(ctx, s, dir, commonArgs(cmd), len(cases))
+	worlds, ended := o.turns(ctx, s, dir, commonArgs(cmd), 4*len(cases))
 	d := soak.Gather(worlds)
 	switch {
 	case ended != nil:
