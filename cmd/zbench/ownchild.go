@@ -40,7 +40,7 @@ type ownChild struct {
 func (c ownChild) run(ctx context.Context, s State) (code int, how string, tail *tailWriter, err error) {
 	tail = &tailWriter{limit: c.kept}
 	child, err := s.Start(Command{
-		Argv: append([]string{s.Executable}, c.args...), Environ: slices.Concat(c.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
+		Argv: slices.Concat(s.Program, c.args), Environ: slices.Concat(c.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
 		Control: true, Output: tail, Interrupts: 2, // the second interrupt also ends the processes that the child started
 	})
 	if err != nil {

@@ -356,7 +356,7 @@ func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name 
 func (o *nodeScreenOptions) probing(ctx context.Context, s State, job string, environ []string, seconds float64, heard func(line string) bool) (why string, err error) {
 	lines, over := make(chan string), make(chan struct{})
 	defer close(over)
-	c := Command{Argv: append([]string{s.Executable}, s.Args...), Environ: slices.Concat(s.Environ(), environ, []string{probeVariable + "=" + job}), Control: true}
+	c := Command{Argv: slices.Concat(s.Program, s.Args), Environ: slices.Concat(s.Environ(), environ, []string{probeVariable + "=" + job}), Control: true}
 	if heard != nil {
 		c.Output = &overheard{to: io.Discard, says: func(line string) {
 			select {

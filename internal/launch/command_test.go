@@ -31,7 +31,7 @@ func start(t *testing.T, m launch.Method, file string, changes ...string) launch
 	role, err := launch.Detect(lookup(vars))
 	require.NoError(t, err)
 	return launch.Start{
-		Method: m, Role: role, Nodes: 2, Processes: 8, GPUs: launch.GPUs(lookup(vars)), Program: "/opt/zbench",
+		Method: m, Role: role, Nodes: 2, Processes: 8, GPUs: launch.GPUs(lookup(vars)), Program: []string{"/opt/zbench"},
 		Args: []string{"collectives", "--launch", "env", "-b", "1M"}, Key: "k", Environ: environ(vars),
 	}
 }
@@ -224,7 +224,7 @@ func TestLocalProcessesAreOneWorld(t *testing.T) {
 		require.Len(t, lines, s.Processes)
 		first := s.Processes * max(s.Role.Node, 0)
 		for i, line := range lines {
-			require.Equal(t, append([]string{s.Program}, s.Args...), line.Argv)
+			require.Equal(t, append(s.Program, s.Args...), line.Argv)
 			vars := recorded(t, file)
 			for _, v := range line.Set {
 				vars[v.Name] = v.Value
