@@ -181,9 +181,13 @@ var (
 	names    = append(backend.Hiding(), "GPU_MAX_HW_QUEUES", "LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH")
 )
 
+// PassVariable lists further variables to pass on, separated by commas: the ones in which a variant or an
+// environment of a soak differs from others.
+const PassVariable = "ZBENCH_PASS"
+
 // passed() returns the names of the variables that are passed on, including the token's.
 func (s Start) passed() []string {
-	list := []string{TokenVariable}
+	list, names := []string{TokenVariable}, slices.Concat(names, strings.Split(s.env(PassVariable), ","))
 	for _, v := range s.Environ {
 		name, value, _ := strings.Cut(v, "=")
 		ours := slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
