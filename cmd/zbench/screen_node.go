@@ -197,10 +197,13 @@ func (o *nodeScreenOptions) probeOf(ctx context.Context, s State) (probe.Config,
 // NAME=FILE.
 const probeVariable = "ZBENCH_SCREEN_PROBE"
 
-// nicEnviron returns variables that make RCCL send all data over one NIC, even between GPUs of one
-// node. It turns direct access and shared memory off, so that only the network remains.
+// noDirectPath makes RCCL send data over NICs even between GPUs of one node. It turns direct access and
+// shared memory off, so that only the network remains.
+var noDirectPath = []string{"NCCL_P2P_DISABLE=1", "NCCL_SHM_DISABLE=1", "NCCL_IB_DISABLE=0"}
+
+// nicEnviron returns variables that make RCCL send all data over one NIC.
 func nicEnviron(nic string) []string {
-	return []string{"NCCL_P2P_DISABLE=1", "NCCL_SHM_DISABLE=1", "NCCL_IB_HCA==" + nic, "NCCL_IB_DISABLE=0"}
+	return append([]string{"NCCL_IB_HCA==" + nic}, noDirectPath...)
 }
 
 // nicGPUs is the number of GPUs that send data over one NIC. nicBytes is the size of the collective
@@ -244,6 +247,9 @@ func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) erro
 		n.Links = probe.Links(ctx, c, len(gpus))
 	case "collective":
 		n.Collective = probe.Collective(ctx, c, len(gpus), "")
+	case "soak", soakOverNICs:
+		c.Seconds = o.soak.Seconds()
+		n.Soak = probe.Soak(ctx, c, len(gpus), strings.TrimPrefix(name, "soak"))
 	default:
 		c.Bytes, c.Seconds = nicBytes, min(c.Seconds, 1)
 		n.Collective = probe.Collective(ctx, c, min(nicGPUs, len(gpus)), " over "+name)
@@ -279,8 +285,28 @@ func (o *nodeScreenOptions) measure(ctx context.Context, s State, dir string, n 
 			n.Links = got.Links
 		}
 		o.overNICs(ctx, s, dir, n)
+		if o.soak > 0 {
+			n.Soak = o.soaked(ctx, s, dir, n)
+		}
 	}
 	return ctx.Err()
+}
+
+// soakOverNICs is a soak in which the messages between the node's GPUs cross its NICs.
+const soakOverNICs = "soak over the NICs"
+
+// soaked looks for wrong data between the node's GPUs. If the node has NICs, the messages cross them, as
+// the messages of a job do.
+func (o *nodeScreenOptions) soaked(ctx context.Context, s State, dir string, n *nodescreen.Node) *nodescreen.Rate {
+	name, environ := "soak", []string(nil)
+	if slices.ContainsFunc(n.NICs, func(c nodescreen.NIC) bool { return c.State == "ACTIVE" }) {
+		name, environ = soakOverNICs, noDirectPath
+	}
+	got, why := o.child(ctx, s, dir, n.Host, name, environ)
+	if got == nil || got.Soak == nil {
+		return &nodescreen.Rate{What: name, Error: why}
+	}
+	return got.Soak
 }
 
 // collectiveOf returns the collective that a child measured, or the reason why it measured none.
@@ -331,7 +357,7 @@ func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name 
 		return nil, err.Error()
 	}
 	defer s.FS.Remove(file) //nolint:errcheck // the file may not exist
-	why, err := o.probing(ctx, s, name+"="+file, environ, o.seconds+o.deadline, nil)
+	why, err := o.probing(ctx, s, name+"="+file, environ, max(o.seconds, o.soak.Seconds())+o.deadline, nil)
 	if why != "" {
 		return nil, why
 	}
@@ -446,7 +472,9 @@ func (o *nodeScreenOptions) simulating(ctx context.Context, s State, job string)
 		if err != nil {
 			return err
 		}
-		if err := probe.Measure(ctx, probe.Simulated(*m), n); err != nil {
+		c := probe.Simulated(*m)
+		c.Soaks = o.soak > 0
+		if err := probe.Measure(ctx, c, n); err != nil {
 			return err
 		}
 		if err := keepNode(s, dir, n); err != nil {

@@ -253,13 +253,8 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 	if w.cases = slice.Where(w.cases, func(c plan.Case) bool { return w.ranks.Unverifiable(c) == "" }); len(w.cases) == 0 {
 		return nil, usagef("give smaller --sizes", "no arm can be verified: %s", o.leftOut[0])
 	}
-	factors := slice.Where(soak.Factors(), func(f soak.Factor) bool {
-		why := w.ranks.Unverifiable(f.Changed(w.cases[0]))
-		if why != "" {
-			o.leftOut = append(o.leftOut, fmt.Sprintf("%s %s: %s", f.Name, f.Levels[1], why))
-		}
-		return why == ""
-	})
+	factors, leftOut := soak.Possible(w.cases[0], w.ranks.Unverifiable)
+	o.leftOut = append(o.leftOut, leftOut...)
 	if err := o.hangs(w); err != nil {
 		return nil, err
 	}

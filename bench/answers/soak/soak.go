@@ -85,6 +85,18 @@ func Factors() []Factor {
 	}
 }
 
+// Possible returns the factors that the libraries can change, and the reasons why others are left out.
+func Possible(c plan.Case, unverifiable func(plan.Case) string) (factors []Factor, leftOut []string) {
+	for _, f := range Factors() {
+		if why := unverifiable(f.Changed(c)); why != "" {
+			leftOut = append(leftOut, fmt.Sprintf("%s %s: %s", f.Name, f.Levels[1], why))
+			continue
+		}
+		factors = append(factors, f)
+	}
+	return factors, leftOut
+}
+
 // Soak describes the soak to run.
 type Soak struct {
 	Cases   []plan.Case
