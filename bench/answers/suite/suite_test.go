@@ -10,6 +10,7 @@ import (
 	"zbench/bench/answers/fleet/rails"
 	"zbench/bench/base/exit"
 	"zbench/bench/base/finding"
+	"zbench/bench/base/jsonfile"
 	"zbench/bench/base/stat"
 	"zbench/bench/run/record"
 	"zbench/bench/show/document"
@@ -66,21 +67,21 @@ func TestSuitesAreRefused(t *testing.T) {
 		"name: X\nrows: [{}]":     "the suite needs a name",
 		"name: x":                 "and rows",
 		head + "}\n  - {name: a}": "two rows have the name",
-		"name: x\nrows: [{name: A, title: a, run: list}]":                                                            "other characters",
-		"name: x\nrows: [{name: a, run: list}]":                                                                      "needs a title",
-		head + ", nodes: some}":                                                                                      "nodes is",
-		head + " --out x}":                                                                                           "leave --out out",
-		head + " --nodes=3}":                                                                                         "leave --nodes out",
-		"name: x\nrows: [{name: a, title: A, run: 'list {node}'}]":                                                   "{node} is unknown",
-		"name: x\nrows: [{name: a, title: A, run: suite y}]":                                                         "cannot run a suite",
-		head + ", figures: [{pick: all_reduce busbw}]}":                                                              "it needs what",
-		head + ", figures: [{what: w}]}":                                                                             "one of pick, finding and rule",
-		head + ", figures: [{what: w, pick: all_reduce busbw, rule: groups}]}":                                       "one of pick, finding and rule",
-		head + ", figures: [{what: w, rule: grops}]}":                                                                "unknown rule",
-		head + ", figures: [{what: w, rule: groups, knee: true}]}":                                                   "belong to a pick",
-		head + ", figures: [{what: w, pick: busbw}]}":                                                                "is no figure",
-		head + ", figures: [{what: w, pick: all_reduce nodes=x busbw}]}":                                             "nodes=x",
-		head + ", figures: [{what: w, pick: all_reduce busbw, over: all_reduce, knee: true}]}":                       "exclude each other",
+		"name: x\nrows: [{name: A, title: a, run: list}]":                                      "other characters",
+		"name: x\nrows: [{name: a, run: list}]":                                                "needs a title",
+		head + ", nodes: some}":                                                                "nodes is",
+		head + " --out x}":                                                                     "leave --out out",
+		head + " --nodes=3}":                                                                   "leave --nodes out",
+		"name: x\nrows: [{name: a, title: A, run: 'list {node}'}]":                             "{node} is unknown",
+		"name: x\nrows: [{name: a, title: A, run: suite y}]":                                   "cannot run a suite",
+		head + ", figures: [{pick: all_reduce busbw}]}":                                        "it needs what",
+		head + ", figures: [{what: w}]}":                                                       "one of pick, finding and rule",
+		head + ", figures: [{what: w, pick: all_reduce busbw, rule: groups}]}":                 "one of pick, finding and rule",
+		head + ", figures: [{what: w, rule: grops}]}":                                          "unknown rule",
+		head + ", figures: [{what: w, rule: groups, knee: true}]}":                             "belong to a pick",
+		head + ", figures: [{what: w, pick: busbw}]}":                                          "is no figure",
+		head + ", figures: [{what: w, pick: all_reduce nodes=x busbw}]}":                       "nodes=x",
+		head + ", figures: [{what: w, pick: all_reduce busbw, over: all_reduce, knee: true}]}": "exclude each other",
 		head + ", figures: [{what: w, pick: all_reduce busbw, published: [{value: 0, of: o, source: s, date: d}]}]}": "needs its value",
 	} {
 		_, err := Read([]byte(text))
@@ -109,7 +110,7 @@ func FuzzRead(f *testing.F) {
 }
 
 func FuzzReadJournal(f *testing.F) {
-	text, err := JournalText(Header{Schema: JournalSchema, Run: strings.Repeat("0", 32), Text: head + "}", Nodes: 2}, []Entry{{Row: "a"}})
+	text, err := jsonfile.Lines(strings.Repeat("0", 32), Header{Schema: JournalSchema, Text: head + "}", Nodes: 2}, []Entry{{Row: "a"}})
 	require.NoError(f, err)
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -117,7 +118,7 @@ func FuzzReadJournal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := JournalText(h, entries)
+		again, err := jsonfile.Lines(h.Run, h, entries)
 		require.NoError(t, err)
 		_, same, err := ReadJournal(again)
 		require.NoError(t, err)
@@ -128,7 +129,7 @@ func FuzzReadJournal(f *testing.F) {
 func TestJournals(t *testing.T) {
 	h := Header{Schema: JournalSchema, Run: strings.Repeat("a", 32), Text: "t", Nodes: 2, Common: []string{"--seed=2"}}
 	entries := []Entry{{Row: "a", Seconds: 2}, {Row: "b", Code: 3, Evidence: []string{"x"}}}
-	text, err := JournalText(h, entries)
+	text, err := jsonfile.Lines(h.Run, h, entries)
 	require.NoError(t, err)
 	got, same, err := ReadJournal(text)
 	require.NoError(t, err)
