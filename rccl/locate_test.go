@@ -58,8 +58,13 @@ var soakNames = []string{"all_gather", "broadcast", "all_to_all", "send_recv", "
 // and the pattern, and in none else.
 func TestStaleSendsAreLocated(t *testing.T) {
 	for _, way := range []plan.Way{
-		own, other, {AtOnce: true, Apart: true, Copied: true}, {AtOnce: true, Urgent: true}, {AtOnce: true, Captured: true, Apart: true}, {AtOnce: true, Beside: plan.StepGemm},
-		{AtOnce: true, Split: true}, {AtOnce: true, Apart: true, Copied: true, Urgent: true, Captured: true, Beside: plan.StepGemm, Split: true},
+		own, other,
+		{AtOnce: true, Apart: true, Copied: true},
+		{AtOnce: true, Urgent: true},
+		{AtOnce: true, Captured: true, Apart: true},
+		{AtOnce: true, Beside: plan.StepGemm},
+		{AtOnce: true, Split: true},
+		{AtOnce: true, Apart: true, Copied: true, Urgent: true, Captured: true, Beside: plan.StepGemm, Split: true},
 	} {
 		d, cases := soaked(t, "stale_send:node=0,gpu=0,first=1,part=0.5", way, soakNames...)
 		wrong := 0
