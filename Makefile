@@ -287,7 +287,7 @@ gpu-folder: ## The folder to copy to a machine with a GPU, in bin/gpu: gpu-call.
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
 	$(GO) test ./test/experiments ./test/planted -run Full -v -timeout 60m -args -full
 
-# How long `make soak` runs. malloc uses one arena, because the memory that several arenas keep for reuse
+# How long `make soak-sweeps` runs. malloc uses one arena, because the memory that several arenas keep for reuse
 # looks like a leak.
 SOAK ?= 10m
 
@@ -299,8 +299,8 @@ soak-cluster: build ## 1,024 processes under the real Slurm on 128 nodes (SOAK_N
 	scripts/slurm.sh install; $(GO) test -c -o bin/cluster.test ./test/cluster; cd test/cluster; \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_SOAK=1 ../../scripts/slurm.sh $(SOAK_NODES) ../../bin/cluster.test -test.run TestSoakCluster -test.v -test.timeout 90m
 
-.PHONY: soak
-soak: soak-cluster ## The cluster, then random sweeps with random faults, interrupted and resumed, for SOAK (10m)
+.PHONY: soak-sweeps
+soak-sweeps: soak-cluster ## The cluster, then random sweeps with random faults, interrupted and resumed, for SOAK (10m)
 	MALLOC_ARENA_MAX=1 $(GO) test ./cmd/zbench -timeout 0 -run TestSoak -v -args -soak $(SOAK)
 
 # How many sweeps `make soak-kills` disturbs, the seed of the first sweep, and how many sweeps run at once.

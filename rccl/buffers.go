@@ -106,16 +106,19 @@ func (d *Driver) place(c plan.Case) {
 		if c.InPlace {
 			m.rank.Send, m.rank.Recv = m.inPlace(c, p)
 		}
-		m.rank.FilledOn = native.Stream{}
-		if c.Written.Apart() {
+		m.rank.FilledOn, m.rank.Stream = native.Stream{}, m.plain
+		if c.Way.Apart {
 			m.rank.FilledOn = m.filler
+		}
+		if c.Way.Urgent {
+			m.rank.Stream = m.urgent
 		}
 		d.batch.SetRank(i, m.rank)
 	}
 	d.work = native.Work{
 		Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, Count: l.Count,
 		Slots: p.Slots, SendStride: p.SendStride, RecvStride: p.RecvStride, Places: c.SendPlaces(),
-		AtOnce: c.Written != plan.WrittenBefore, FromHost: c.Written.Copied(),
+		AtOnce: c.Way.AtOnce, FromHost: c.Way.Copied, Captured: c.Way.Captured,
 	}
 }
 

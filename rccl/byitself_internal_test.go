@@ -51,7 +51,9 @@ func TestInitThatDoesNotEndNamesTheStuckRank(t *testing.T) {
 			l := &hanging{stuck: x.stuck, refused: x.refused, ever: make(chan struct{})}
 			d := &Driver{cfg: Config{Ranks: 4, FirstRank: 8, World: 16, Deadlines: plan.Deadlines{Init: 7}}, library: l}
 			c := plan.Comms{Ranks: 16, Count: 1}
-			_, err := d.initComms(t.Context(), c, c.Held(8, 4)[0], native.UniqueID{}, []int{0, 1, 2, 3})
+			_, err := d.initComms(t.Context(), c, c.Held(8, 4)[0], []int{0, 1, 2, 3}, func() ([]native.Comm, error) {
+				return l.InitComms(native.UniqueID{}, 16, 8, []int{0, 1, 2, 3}, 0)
+			})
 			stuck, ok := errors.AsType[*unended](err)
 			require.True(t, ok)
 			require.True(t, stuck.Timeout())

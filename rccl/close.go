@@ -62,18 +62,20 @@ func (d *Driver) close() error {
 	if d.broken { // first, because aborting ends hanging kernels, for which the following calls would wait
 		errs = append(errs, d.abort())
 	}
-	errs = append(errs, d.unstage())
+	d.unstage()
 	if d.batch != nil {
 		d.batch.Close()
 		d.batch = nil
 	}
+	errs = append(errs, d.freeWork())
 	d.functions.Close()
 	d.functions = nil
 	errs = append(errs, d.leave())
 	for _, m := range d.ranks {
-		errs = append(errs, d.provider.FreeStream(m.rank.Stream))
-		if m.filler != (native.Stream{}) {
-			errs = append(errs, d.provider.FreeStream(m.filler))
+		for _, s := range []native.Stream{m.plain, m.filler, m.urgent} {
+			if s != (native.Stream{}) {
+				errs = append(errs, d.provider.FreeStream(s))
+			}
 		}
 	}
 	errs = append(errs, d.free())

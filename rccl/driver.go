@@ -116,8 +116,8 @@ type member struct {
 	rank  native.Rank
 	arena native.Buffer
 	// filler is the stream that fills the send buffer, in cases whose data come from another
-	// stream.
-	filler native.Stream
+	// stream. plain and urgent are the streams of launches; the case decides which one rank uses.
+	filler, plain, urgent native.Stream
 }
 
 // lane is a set of communicators that hold ranks at the same time, with a stream per rank for its
@@ -126,6 +126,8 @@ type member struct {
 type lane struct {
 	comms plan.Comms
 	ranks []*native.Rank
+	// `split` has the ranks' communicators that were split into the lane's; empty without a split.
+	split []native.Comm
 	// `registered` has the arenas that are registered with the lane's communicators.
 	registered []native.Registration
 }
@@ -197,7 +199,7 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	d.registration = 0
 	err := d.register(&d.lanes[0])
 	if err == nil {
-		err = d.openFillers(c)
+		err = d.openStreams(c)
 	}
 	if err != nil {
 		return err
@@ -205,6 +207,10 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	d.expect(c)
 	d.library.BeginCase(plan.CaseSeed(c.Key, pass))
 	d.place(c)
+	if d.work.Load, err = d.workOf(c.Way.Beside); err != nil {
+		return err
+	}
+	d.work.LoadOn = d.compute[:len(d.work.Load)]
 	if c.Policy != (policy.Policy{}) {
 		text, _ := d.log()
 		d.logged = len(text)

@@ -11,10 +11,10 @@ import (
 	"zbench/internal/native"
 )
 
-// initComms joins this process's ranks of one communicator. The library waits for the other
+// initComms makes this process's ranks of one communicator by `call`. The library waits for the other
 // processes without a deadline, and nothing can end that wait. Therefore the call runs in a thread
 // of its own. If the call does not return, the thread is left to the end of the process.
-func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id native.UniqueID, devices []int) ([]native.Comm, error) {
+func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, devices []int, call func() ([]native.Comm, error)) ([]native.Comm, error) {
 	type result struct {
 		comms []native.Comm
 		err   error
@@ -22,7 +22,7 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 	leave, deadline := d.enter(), d.cfg.Deadlines.Init
 	r, ended := within(ctx, seconds(deadline), func() result {
 		defer leave() // counted before the caller can close the driver
-		comms, err := d.library.InitComms(id, c.Ranks, h.First, devices, c.Policy.Number())
+		comms, err := call()
 		return result{comms, err}
 	})
 	if ended {

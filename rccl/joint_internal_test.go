@@ -133,6 +133,11 @@ type joined struct {
 	err   error
 }
 
+// SplitComms is for no test of several processes here.
+func (*party) SplitComms([]native.Comm, []int, []int) ([]native.Comm, error) {
+	panic("a party splits no communicators")
+}
+
 // InitComms blocks until all ranks of the communicator have joined, as RCCL does.
 func (p *party) InitComms(id native.UniqueID, ranks, first int, devices []int, _ int) ([]native.Comm, error) {
 	key := fmt.Sprintf("init %x of %d", id, ranks)

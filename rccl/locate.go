@@ -27,17 +27,6 @@ const (
 	mostRanges              = 4
 )
 
-// openFillers makes the filling streams for a case whose data come from another stream.
-func (d *Driver) openFillers(c plan.Case) (err error) {
-	for i := range d.ranks {
-		m := &d.ranks[i]
-		if c.Written.Apart() && m.filler == (native.Stream{}) && err == nil {
-			m.filler, err = d.provider.NewStream(m.rank.Device)
-		}
-	}
-	return err
-}
-
 // locate finds where wrong elements come from, and classifies their content.
 func (d *Driver) locate(c plan.Case, expect []native.Expect, wrong []native.Wrong, seed uint64) ([]plan.WrongPart, error) {
 	if c.InPlace || c.Dtype.Size != 4 {

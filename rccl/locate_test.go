@@ -16,7 +16,7 @@ import (
 
 // soaked opens a world of two nodes with a fault, and its cases of 64 KiB in sums of int32: of all ranks, and of the
 // GPUs with one number.
-func soaked(t *testing.T, fault string, written plan.Written, names ...string) (*rccl.Driver, []plan.Case) {
+func soaked(t *testing.T, fault string, way plan.Way, names ...string) (*rccl.Driver, []plan.Case) {
 	t.Helper()
 	w := spec.World{Nodes: 2, GPUsPerNode: 2, GPUsPerProcess: 1}
 	o := fabric.Conditions{Strides: []int{2}}
@@ -28,7 +28,7 @@ func soaked(t *testing.T, fault string, written plan.Written, names ...string) (
 	require.NoError(t, err)
 	cases := a.Cases()
 	for i := range cases {
-		cases[i].Written = written
+		cases[i].Way = way
 	}
 	allocate(t, d, cases)
 	return d, cases
@@ -49,6 +49,9 @@ func attempt(t *testing.T, d *rccl.Driver, c plan.Case, number, launches int) (a
 	return all
 }
 
+// The ways in which a kernel writes the data of a launch.
+var own, other = plan.Way{AtOnce: true}, plan.Way{AtOnce: true, Apart: true}
+
 // soakNames are the collectives whose sender is one, and those that reduce.
 var soakNames = []string{"all_gather", "broadcast", "all_to_all", "send_recv", "all_reduce", "reduce_scatter"}
 
@@ -56,14 +59,22 @@ var soakNames = []string{"all_gather", "broadcast", "all_to_all", "send_recv", "
 // and the pattern, and in none else.
 func TestLongStaleSendsAreLocated(t *testing.T) {
 	longtest.OnlyOrDetected(t)
-	for _, written := range []plan.Written{plan.OwnStream, plan.OtherStream} {
-		d, cases := soaked(t, "stale_send:node=0,gpu=0,first=1,part=0.5", written, soakNames...)
+	for _, way := range []plan.Way{
+		own, other,
+		{AtOnce: true, Apart: true, Copied: true},
+		{AtOnce: true, Urgent: true},
+		{AtOnce: true, Captured: true, Apart: true},
+		{AtOnce: true, Beside: plan.StepGemm},
+		{AtOnce: true, Split: true},
+		{AtOnce: true, Apart: true, Copied: true, Urgent: true, Captured: true, Beside: plan.StepGemm, Split: true},
+	} {
+		d, cases := soaked(t, "stale_send:node=0,gpu=0,first=1,part=0.5", way, soakNames...)
 		wrong := 0
 		for number := range 10 * len(cases) {
 			c, before := cases[number%len(cases)], d.Fired()
 			got := attempt(t, d, c, number, 2)
 			fired := d.Fired() > before
-			require.Equal(t, fired, got[0].Wrong > 0, "%s %s: fired %v", c.Key, written, fired)
+			require.Equal(t, fired, got[0].Wrong > 0, "%s %+v: fired %v", c.Key, way, fired)
 			require.Zero(t, got[1].Wrong, "%s: the second launch", c.Key)
 			for _, p := range got[0].Located {
 				wrong++
@@ -81,7 +92,7 @@ func TestLongStaleSendsAreLocated(t *testing.T) {
 func TestDataFaultsOfAnEnvironment(t *testing.T) {
 	for value, wrong := range map[string]bool{"": false, "Tree": false, "ring": true, "Ring": true} {
 		t.Setenv("NCCL_ALGO", value)
-		d, cases := soaked(t, "missing_rank:node=0,gpu=0,env=NCCL_ALGO:Ring,first=1", plan.OwnStream, "all_gather")
+		d, cases := soaked(t, "missing_rank:node=0,gpu=0,env=NCCL_ALGO:Ring,first=1", own, "all_gather")
 		v := attempt(t, d, cases[0], 0, 2)
 		require.Equal(t, wrong, v[0].Wrong > 0, value)
 		require.Zero(t, v[1].Wrong)
@@ -93,20 +104,22 @@ func TestDataFaultsOfAnEnvironment(t *testing.T) {
 // launch spares the first.
 func TestLongWhenDataFaultsCome(t *testing.T) {
 	longtest.OnlyOrDetected(t)
-	for fault, want := range map[string]map[plan.Written][]bool{
-		"stale_send:node=0,gpu=0,across=1":           {plan.OwnStream: {false, false}, plan.OtherStream: {true, true}, plan.OtherCopy: {true, true}, plan.OwnCopy: {false, false}, plan.WrittenBefore: {false, false}},
-		"stale_send:node=0,gpu=0,copied=1":           {plan.OwnStream: {false, false}, plan.OtherStream: {false, false}, plan.OtherCopy: {true, true}, plan.OwnCopy: {true, true}},
-		"stale_send:node=0,gpu=0,copied=1,part=0":    {plan.OtherCopy: {false, false}},
-		"missing_rank:node=0,gpu=0,launch=1":         {plan.OwnStream: {false, true}},
-		"corrupt:node=0,gpu=0,index=5,first=1":       {plan.OwnStream: {true, false}},
-		"stale_buffer:node=0,gpu=0,part=0":           {plan.OwnStream: {false, false}},
-		"stale_buffer:node=0,gpu=0,launch=0,first=1": {plan.OtherStream: {true, false}},
+	ownCopy, otherCopy, urgent := plan.Way{AtOnce: true, Copied: true}, plan.Way{AtOnce: true, Apart: true, Copied: true}, plan.Way{AtOnce: true, Urgent: true, Captured: true}
+	for fault, want := range map[string]map[plan.Way][]bool{
+		"stale_send:node=0,gpu=0,across=1":           {own: {false, false}, other: {true, true}, otherCopy: {true, true}, ownCopy: {false, false}, {}: {false, false}},
+		"stale_send:node=0,gpu=0,copied=1":           {own: {false, false}, other: {false, false}, otherCopy: {true, true}, ownCopy: {true, true}},
+		"stale_send:node=0,gpu=0,urgent=1":           {own: {false, false}, other: {false, false}, urgent: {true, true}},
+		"stale_send:node=0,gpu=0,copied=1,part=0":    {otherCopy: {false, false}},
+		"missing_rank:node=0,gpu=0,launch=1":         {own: {false, true}},
+		"corrupt:node=0,gpu=0,index=5,first=1":       {own: {true, false}},
+		"stale_buffer:node=0,gpu=0,part=0":           {own: {false, false}},
+		"stale_buffer:node=0,gpu=0,launch=0,first=1": {other: {true, false}},
 	} {
-		for written, wrong := range want {
-			d, cases := soaked(t, fault, written, "all_gather", "all_reduce")
+		for way, wrong := range want {
+			d, cases := soaked(t, fault, way, "all_gather", "all_reduce")
 			for i, c := range cases {
 				for k, v := range attempt(t, d, c, i, 2) {
-					require.Equal(t, wrong[k], v.Wrong > 0, "%s, %s, %s, launch %d", fault, c.Key, written, k)
+					require.Equal(t, wrong[k], v.Wrong > 0, "%s, %s, %+v, launch %d", fault, c.Key, way, k)
 				}
 			}
 			require.NoError(t, d.Close())
@@ -120,7 +133,7 @@ func TestPatternsOfWrongData(t *testing.T) {
 		"missing_rank:node=0,gpu=0": plan.Zeros, "stale_buffer:node=0,gpu=0": plan.NotWritten, "swapped_blocks:node=0,gpu=0": plan.Shifted,
 		"corrupt:node=0,gpu=0,index=5": plan.OneBit, "doubled_rank:node=0,gpu=0": plan.Doubled, "stale_send:node=0,gpu=0": plan.Stale,
 	} {
-		d, cases := soaked(t, fault, plan.OwnStream, soakNames...)
+		d, cases := soaked(t, fault, own, soakNames...)
 		for i, c := range cases {
 			v := attempt(t, d, c, i, 1)[0]
 			if want == plan.Doubled && !c.Collective.Reduces {

@@ -139,7 +139,21 @@ func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 			o.err = err
 			return o
 		}
-		o.ranks = append(o.ranks, member{rank: native.Rank{Device: device, Stream: stream}})
+		o.ranks = append(o.ranks, member{rank: native.Rank{Device: device, Stream: stream}, plain: stream})
 	}
 	return o
+}
+
+// openStreams makes the streams of a case that the ranks do not have yet.
+func (d *Driver) openStreams(c plan.Case) (err error) {
+	for i := range d.ranks {
+		m := &d.ranks[i]
+		if c.Way.Apart && m.filler == (native.Stream{}) && err == nil {
+			m.filler, err = d.provider.NewStream(m.rank.Device)
+		}
+		if c.Way.Urgent && m.urgent == (native.Stream{}) && err == nil {
+			m.urgent, err = d.provider.NewUrgentStream(m.rank.Device)
+		}
+	}
+	return err
 }

@@ -46,12 +46,8 @@ func (d *Driver) Stage(ctx context.Context, setting int, s *plan.Step) error {
 	for _, l := range d.lanes[b.Lanes():] {
 		b.AddLane(l.ranks)
 	}
-	for i := len(d.compute); i < len(d.ranks); i++ {
-		stream, err := d.provider.NewStream(d.ranks[i].rank.Device)
-		if err != nil {
-			return err
-		}
-		d.compute = append(d.compute, stream)
+	if err := d.openCompute(); err != nil {
+		return err
 	}
 	p, err := d.play(b, s)
 	if err != nil {
@@ -91,9 +87,12 @@ func (d *Driver) play(b *native.Batch, s *plan.Step) (*native.Play, error) {
 	for i := range base {
 		base[i] = d.ranks[i].at(0)
 	}
-	work, err := d.workOf(s)
-	if err != nil {
-		return nil, err
+	var work []native.Step
+	if i := slices.IndexFunc(s.Ops, func(o plan.StepOp) bool { return o.Do.Works() }); i >= 0 {
+		var err error
+		if work, err = d.workOf(s.Ops[i].Do); err != nil {
+			return nil, err
+		}
 	}
 	return b.NewPlay(d.compute[:d.local], base, work, ops, d.messages(s))
 }
@@ -153,12 +152,16 @@ func (d *Driver) played(ctx context.Context, setting, steps int, play func(p *na
 	return seconds, d.ended(ctx, record.DuringBurst, err)
 }
 
-// unstage frees the steps, their work and the computation streams.
-func (d *Driver) unstage() error {
+// unstage frees the steps. Their computation is kept for the next steps.
+func (d *Driver) unstage() {
 	for _, p := range d.plays {
 		p.Close()
 	}
 	d.plays, d.staged = nil, false
+}
+
+// freeWork frees the computation with its streams.
+func (d *Driver) freeWork() error {
 	var errs []error
 	for _, w := range d.works {
 		errs = append(errs, w.free(d.provider))

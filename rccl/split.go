@@ -24,6 +24,7 @@ type library interface {
 	BeginCase(key uint64)
 	NewUniqueID() (native.UniqueID, error)
 	InitComms(id native.UniqueID, ranks, first int, devices []int, cta int) ([]native.Comm, error)
+	SplitComms(from []native.Comm, colors, keys []int) ([]native.Comm, error)
 	FreeComm(native.Comm) error
 	AbortComm(native.Comm) error
 	newBatch(ranks int) launcher
@@ -70,7 +71,7 @@ func (d *Driver) joinAlone(ctx context.Context, c plan.Comms, join func(context.
 func (d *Driver) IDs(c plan.Comms) ([]plan.CommID, error) {
 	defer d.enter()()
 	var ids []plan.CommID
-	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
+	for _, h := range c.Joined().Held(d.cfg.FirstRank, d.cfg.Ranks) {
 		if h.First > 0 {
 			continue
 		}
@@ -90,9 +91,7 @@ func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) erro
 	defer d.enter()()
 	again := d.batch != nil
 	if again {
-		if err := d.unstage(); err != nil {
-			return err
-		}
+		d.unstage()
 		d.batch.Close()
 		d.batch = nil
 	}
@@ -136,18 +135,23 @@ func (d *Driver) freeStreams(l lane) error {
 // joinComms joins this process's ranks to each communicator of the last lane. It returns how many
 // ranks are in any communicator.
 func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID) (local int, err error) {
-	l := &d.lanes[len(d.lanes)-1]
-	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
+	l, joined := &d.lanes[len(d.lanes)-1], c.Joined()
+	for _, h := range joined.Held(d.cfg.FirstRank, d.cfg.Ranks) {
 		var id native.UniqueID
 		at := slices.IndexFunc(ids, func(id plan.CommID) bool { return id.Group == h.Group })
 		if at < 0 || copy(id[:], ids[at].ID) != len(id) || len(ids[at].ID) != len(id) {
-			return 0, fmt.Errorf("communicator %d of %d came without an id of %d bytes", h.Group, c.Count, len(id))
+			return 0, fmt.Errorf("communicator %d of %d came without an id of %d bytes", h.Group, joined.Count, len(id))
 		}
 		devices := slice.Map(h.Ranks, func(rank int) int { return d.ranks[rank-d.cfg.FirstRank].rank.Device })
-		comms, err := d.initComms(ctx, c, h, id, devices)
+		comms, err := d.initComms(ctx, joined, h, devices, func() ([]native.Comm, error) {
+			return d.library.InitComms(id, joined.Ranks, h.First, devices, joined.Policy.Number())
+		})
 		for i, comm := range comms {
 			r := l.ranks[h.Ranks[i]-d.cfg.FirstRank]
-			r.Comm, r.Number, r.Ranks = comm, h.First+i, c.Ranks
+			r.Comm, r.Number, r.Ranks = comm, h.First+i, joined.Ranks
+		}
+		if err == nil && c.FromSplit {
+			err = d.splitComms(ctx, l, c, h, devices)
 		}
 		if err != nil {
 			return 0, err
@@ -156,6 +160,28 @@ func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID)
 	}
 	l.comms = c
 	return local, nil
+}
+
+// splitComms replaces the communicator of this process's ranks by parts of it. The whole one is kept
+// until the parts are freed.
+func (d *Driver) splitComms(ctx context.Context, l *lane, c plan.Comms, whole plan.Held, devices []int) error {
+	n := len(whole.Ranks)
+	colors, keys := make([]int, n), make([]int, n)
+	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
+		for i, rank := range h.Ranks {
+			at := slices.Index(whole.Ranks, rank)
+			colors[at], keys[at] = h.Group, h.First+i
+		}
+	}
+	l.split = slice.Map(whole.Ranks, func(rank int) native.Comm { return l.ranks[rank-d.cfg.FirstRank].Comm })
+	comms, err := d.initComms(ctx, c.Joined(), whole, devices, func() ([]native.Comm, error) { return d.library.SplitComms(l.split, colors, keys) })
+	for i, rank := range whole.Ranks {
+		r := l.ranks[rank-d.cfg.FirstRank]
+		if r.Comm, r.Number, r.Ranks = (native.Comm{}), keys[i], c.Ranks; i < len(comms) {
+			r.Comm = comms[i]
+		}
+	}
+	return err
 }
 
 // leave destroys the current communicators, and the streams of all lanes except the first.
@@ -177,6 +203,10 @@ func (d *Driver) give(up func(native.Comm) error) error {
 				r.Comm = native.Comm{}
 			}
 		}
+		errs = append(errs, slice.Map(l.split, up)...)
+	}
+	for i := range d.lanes {
+		d.lanes[i].split = nil
 	}
 	return errors.Join(errs...)
 }

@@ -38,7 +38,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	d.batch.SetDeadline(d.deadline(1))
-	if c.Written != plan.WrittenBefore { // the buffers must keep their data until the errors are located
+	if c.Way.AtOnce { // the buffers must keep their data until the errors are located
 		d.provider.MoveData(true)
 		defer d.provider.MoveData(false)
 	}
@@ -58,7 +58,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 		}
 		v.Wrong += w.Count
 	}
-	if c.Written != plan.WrittenBefore && v.Wrong > 0 {
+	if c.Way.AtOnce && v.Wrong > 0 {
 		v.Located, err = d.locate(c, expect, wrong, d.seed(c, launch))
 	}
 	return v, err
@@ -68,13 +68,41 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 // ranks of all processes, so that the distribution of ranks over processes does not matter.
 func (d *Driver) Unverifiable(c plan.Case) string {
 	need := need(c)
-	switch {
+	switch why := d.lacks(c); {
 	case d.noKernels != nil:
 		return d.noKernels.Error()
+	case why != "":
+		return why
 	case d.Simulated() && need > d.cfg.VerifyBudget && (!c.ByBlocks || c.Collective.Messages() || c.Collective.Uneven):
 		return fmt.Sprintf("memory: all ranks' buffers take %s, the budget (--verify-budget) is %s", unit.Bytes(need), unit.Bytes(d.cfg.VerifyBudget))
 	case c.Ranks > native.MaxVerifiedRanks:
 		return fmt.Sprintf("the check is exact up to %d ranks", native.MaxVerifiedRanks)
+	}
+	return ""
+}
+
+// lacks returns the reason why the libraries cannot launch the case in the way that it asks for; "" if
+// they can.
+func (d *Driver) lacks(c plan.Case) string {
+	var needs []string
+	if c.Way.Urgent {
+		needs = append(needs, "streamPriority")
+	}
+	if c.Way.Split {
+		needs = append(needs, "commSplit")
+	}
+	if name := d.provider.Lacks(needs...); name != "" {
+		return "the libraries have no " + name
+	}
+	var err error
+	if c.Way.Captured {
+		err = d.provider.CanCapture()
+	}
+	if err == nil {
+		_, err = d.workOf(c.Way.Beside)
+	}
+	if err != nil {
+		return err.Error()
 	}
 	return ""
 }

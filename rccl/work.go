@@ -26,31 +26,42 @@ const (
 	workTile               = workThreads * workLoads * 4
 )
 
-// workOf returns the launches of a step's computation; nil if it has none. They are made once.
-func (d *Driver) workOf(s *plan.Step) ([]native.Step, error) {
-	for _, o := range s.Ops {
-		if !o.Do.Works() {
-			continue
-		}
-		if d.works[o.Do] == nil {
-			w := &work{}
-			for i := range d.local {
-				add := d.addTriad
-				if o.Do == plan.StepGemm {
-					add = d.addGemm
-				}
-				if err := add(w, i); err != nil {
-					return nil, errors.Join(fmt.Errorf("computation of %s: %w", o.Do, err), w.free(d.provider))
-				}
-			}
-			if d.works == nil {
-				d.works = map[plan.StepDo]*work{}
-			}
-			d.works[o.Do] = w
-		}
-		return d.works[o.Do].steps, nil
+// workOf returns the launches of a kind of computation, one for each rank in the communicators; nil if
+// there is no such kind. They are made once, with a stream for computation on each rank.
+func (d *Driver) workOf(do plan.StepDo) ([]native.Step, error) {
+	if !do.Works() {
+		return nil, nil
 	}
-	return nil, nil
+	if d.works[do] == nil {
+		w, err := &work{}, d.openCompute()
+		add := d.addTriad
+		if do == plan.StepGemm {
+			add = d.addGemm
+		}
+		for i := 0; i < len(d.ranks) && err == nil; i++ {
+			err = add(w, i)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("computation of %s: %w", do, err), w.free(d.provider))
+		}
+		if d.works == nil {
+			d.works = map[plan.StepDo]*work{}
+		}
+		d.works[do] = w
+	}
+	return d.works[do].steps[:d.local], nil
+}
+
+// openCompute makes the ranks' streams for computation.
+func (d *Driver) openCompute() error {
+	for i := len(d.compute); i < len(d.ranks); i++ {
+		stream, err := d.provider.NewStream(d.ranks[i].rank.Device)
+		if err != nil {
+			return err
+		}
+		d.compute = append(d.compute, stream)
+	}
+	return nil
 }
 
 // module loads a kernel source for a rank and returns one of its functions.

@@ -154,7 +154,7 @@ func (x trial) same(t *testing.T, what string) (want []record.Result) {
 // A world that is cut into processes leaves the same results as one process that
 // holds it whole, to the last bit: the evidence of a hang or of an asynchronous
 // error at any launch too. What the error adds is which process said what.
-func TestLongProcessesLeaveTheRecordOfOne(t *testing.T) {
+func TestLongProcessesLeaveTheRecordOfOneInBrief(t *testing.T) {
 	longtest.OnlyOrDetected(t)
 	processesLeaveTheRecordOfOne(t, "", "hang:node=1,gpu=1,bytes=2.5e5,launch=0", "hang:node=0,gpu=3,bytes=2.5e5,launch=3", "async_error:node=1,gpu=1,bytes=2.5e5,launch=3")
 }

@@ -41,7 +41,7 @@ func bisectState(t *testing.T, broken func(c Command, n int) Child, args ...stri
 	t.Helper()
 	s, stdout = testState(t, append([]string{"bisect"}, args...)...)
 	stderr, commands = &bytes.Buffer{}, &[]Command{}
-	s.Stderr, s.Executable = Stream{Writer: stderr}, "zbench"
+	s.Stderr, s.Program = Stream{Writer: stderr}, []string{"zbench"}
 	s.Start = func(c Command) (Child, error) {
 		*commands = append(*commands, c)
 		if broken != nil {
@@ -283,7 +283,7 @@ func TestBisectEndsAChildThatHangs(t *testing.T) {
 		now <- time.Time{}
 		return now, func() bool { return false }
 	}
-	s := State{Executable: "/bin/sh", Start: func(c Command) (Child, error) { return startProcess(c, nil, nil) }}
+	s := State{Getenv: func(string) string { return "" }, Environ: func() []string { return nil }, Program: []string{"/bin/sh"}, Start: func(c Command) (Child, error) { return startProcess(c, nil, nil) }}
 	code, how, _, err := ownChild{
 		args: []string{"-c", "trap '' TERM INT; sleep 100000"}, limit: 7 * time.Second, limitedBy: "--child-timeout", kept: 100, timer: at,
 	}.run(t.Context(), s)

@@ -242,25 +242,11 @@ func (o *bisectOptions) start(s State, dir *folder.Folder, h bisect.Header, save
 		s: s, dir: dir, header: h, saved: saved, quiet: o.sweep.quiet, timeout: duration(o.timeout), timer: newTimer,
 		search: bisect.New(len(h.Variants), len(h.Cases), h.Options), variants: o.variants,
 	}
-	if err := b.openJournal(); err != nil {
+	var err error
+	if b.journal, err = openJournal(dir, "bisect", bisectJournalFile, &b.header, &b.header.Run, false, saved); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	return b, nil
-}
-
-// openJournal writes the existing lines of the journal and opens it for more.
-func (b *bisecting) openJournal() (err error) {
-	h := &b.header
-	if h.Run == "" { // a new search, or one that an earlier version began
-		if h.Run, err = b.dir.NewRun(*h, false); err != nil {
-			return err
-		}
-	}
-	text, err := bisect.JournalText(*h, b.saved)
-	if err == nil {
-		b.journal, err = folder.NewJournal[bisect.Entry](b.dir, bisectJournalFile, h.Run, b.again(), text)
-	}
-	return err
 }
 
 // `again` returns the command that continues the search.
@@ -294,14 +280,9 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.FS.ReadFile(dir.File(bisectJournalFile))
-	var h bisect.Header
-	var saved []bisect.Entry
-	if err == nil {
-		h, saved, err = bisect.ReadJournal(text)
-	}
+	h, saved, err := readJournal(s, "bisect", dir.Path, bisectJournalFile, bisect.ReadJournal)
 	if err != nil {
-		return nil, errors.Join(folder.Damaged(err, dir.File(bisectJournalFile), "give the folder of an earlier `zbench bisect`"), dir.Close())
+		return nil, errors.Join(err, dir.Close())
 	}
 	if o.MaxRounds != bisect.Defaults().MaxRounds {
 		h.Options.MaxRounds = o.MaxRounds

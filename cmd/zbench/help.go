@@ -37,7 +37,7 @@ var flagGroups = withRows([]flagGroup{
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
-		"counters", "profile", "leaves", "topo", "screen", "ras", "root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
+		"counters", "profile", "leaves", "topo", "screen", "ras", "root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "soak", "deadline",
 		"as", "within", "state", "kernel-log", "claims", "cap", "partition",
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}},

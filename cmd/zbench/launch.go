@@ -195,7 +195,7 @@ func (l *launching) note(s State, quiet bool) {
 func (o *launchFlagSet) startOf(s State, l launching, command string, nodes, processes int) launch.Start {
 	start := launch.Start{
 		Method: l.method, Role: l.role, Nodes: nodes, Processes: processes,
-		Program: s.Executable, Args: childArgs(s.Args), Hostfile: o.hostfile, Hosts: l.hosts, Environ: s.Environ(),
+		Program: s.Program, Args: childArgs(s.Args), Hostfile: o.hostfile, Hosts: l.hosts, Environ: s.Environ(),
 	}
 	if i := slices.Index(start.Args, command); i >= 0 {
 		start.Args = slices.Insert(start.Args, i+1, "--launch", "env")

@@ -36,6 +36,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing; --out takes the result")
 	f.Float64Var(&o.seconds, "hbm-seconds", 10, "seconds of copying in every GPU's memory, of its products and of the collective, each; the loopback takes 20 samples")
 	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
+	f.DurationVar(&o.soak, "soak", 0, "also look for wrong data in first messages for so long: a short zbench soak of each node alone; the loopback makes 20 attempts")
 	o.addFlags(f, "folder to create, which all nodes share (default a new dated one)")
 	o.addForce(f)
 }
@@ -52,6 +53,8 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 		return usagef(help, "--nodes must be at least 1, not %d", o.nodes)
 	case !(o.seconds > 0 && o.seconds <= 3600) || !(o.deadline > 0 && o.deadline <= 3600):
 		return usagef(help, "--hbm-seconds and --deadline must be above 0 and at most 3600 seconds")
+	case o.soak < 0 || o.soak > time.Hour:
+		return usagef(help, "--soak is a time of at most 1h, not %s", o.soak)
 	case o.judge != "":
 		return o.compare(s)
 	}
@@ -259,8 +262,8 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 }
 
 // measurements is an upper bound for the number of measurements that a node makes one after the
-// other: memory, products, a collective, links, and a collective per NIC.
-const measurements = 13
+// other: memory, products, a collective, links, a soak, and a collective per NIC.
+const measurements = 14
 
 // sustained is the number of these measurements that may take --hbm-seconds.
 const sustained = 3
@@ -283,7 +286,7 @@ func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching
 			return err
 		}
 	}
-	limit := time.NewTimer(duration(sustained*o.seconds + measurements*o.deadline))
+	limit := time.NewTimer(o.soak + duration(sustained*o.seconds+measurements*o.deadline))
 	defer limit.Stop()
 	for left := len(lines); left > 0; left-- {
 		select {

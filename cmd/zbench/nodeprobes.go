@@ -31,7 +31,8 @@ import (
 )
 
 // nodeProbes say how one node is measured: with which libraries, or on which hardware that the loopback
-// simulates, and how long one measurement may take. Times are in seconds.
+// simulates, and how long one measurement may take. The times `seconds` and `deadline` are in seconds.
+// soak is how long zbench looks for wrong data in first messages; 0 if it does not.
 type nodeProbes struct {
 	libraries libraryOptions
 
@@ -41,6 +42,7 @@ type nodeProbes struct {
 	seed                   uint64
 	seconds, deadline      float64
 	size                   sizeFlag
+	soak                   time.Duration
 }
 
 // addProbeFlags adds the flags that say what is measured on a node.
@@ -211,10 +213,13 @@ func (o *nodeProbes) probeOf(ctx context.Context, s State) (probe.Config, error)
 // NAME=FILE.
 const probeVariable = "ZBENCH_SCREEN_PROBE"
 
-// nicEnviron returns variables that make RCCL send all data over one NIC, even between GPUs of one
-// node. It turns direct access and shared memory off, so that only the network remains.
+// noDirectPath makes RCCL send data over NICs even between GPUs of one node. It turns direct access and
+// shared memory off, so that only the network remains.
+var noDirectPath = []string{"NCCL_P2P_DISABLE=1", "NCCL_SHM_DISABLE=1", "NCCL_IB_DISABLE=0"}
+
+// nicEnviron returns variables that make RCCL send all data over one NIC.
 func nicEnviron(nic string) []string {
-	return []string{"NCCL_P2P_DISABLE=1", "NCCL_SHM_DISABLE=1", "NCCL_IB_HCA==" + nic, "NCCL_IB_DISABLE=0"}
+	return append([]string{"NCCL_IB_HCA==" + nic}, noDirectPath...)
 }
 
 // nicGPUs is the number of GPUs that send data over one NIC. nicBytes is the size of the collective
@@ -258,6 +263,9 @@ func (o *nodeProbes) probe(ctx context.Context, s State, job string) error {
 		n.Links = probe.Links(ctx, c, len(gpus))
 	case "collective":
 		n.Collective = probe.Collective(ctx, c, len(gpus), "")
+	case "soak", soakOverNICs:
+		c.Seconds = o.soak.Seconds()
+		n.Soak = probe.Soak(ctx, c, len(gpus), strings.TrimPrefix(name, "soak"))
 	default:
 		c.Bytes, c.Seconds = nicBytes, min(c.Seconds, 1)
 		n.Collective = probe.Collective(ctx, c, min(nicGPUs, len(gpus)), " over "+name)
@@ -293,8 +301,28 @@ func (o *nodeProbes) measure(ctx context.Context, s State, dir string, n *nodesc
 			n.Links = got.Links
 		}
 		o.overNICs(ctx, s, dir, n)
+		if o.soak > 0 {
+			n.Soak = o.soaked(ctx, s, dir, n)
+		}
 	}
 	return ctx.Err()
+}
+
+// soakOverNICs is a soak in which the messages between the node's GPUs cross its NICs.
+const soakOverNICs = "soak over the NICs"
+
+// soaked looks for wrong data between the node's GPUs. If the node has NICs, the messages cross them, as
+// the messages of a job do.
+func (o *nodeProbes) soaked(ctx context.Context, s State, dir string, n *nodescreen.Node) *nodescreen.Rate {
+	name, environ := "soak", []string(nil)
+	if slices.ContainsFunc(n.NICs, func(c nodescreen.NIC) bool { return c.State == "ACTIVE" }) {
+		name, environ = soakOverNICs, noDirectPath
+	}
+	got, why := o.child(ctx, s, dir, n.Host, name, environ)
+	if got == nil || got.Soak == nil {
+		return &nodescreen.Rate{What: name, Error: why}
+	}
+	return got.Soak
 }
 
 // collectiveOf returns the collective that a child measured, or the reason why it measured none.
@@ -345,7 +373,7 @@ func (o *nodeProbes) child(ctx context.Context, s State, dir, host, name string,
 		return nil, err.Error()
 	}
 	defer s.FS.Remove(file) //nolint:errcheck // the file may not exist
-	why, err := o.probing(ctx, s, name+"="+file, environ, o.seconds+o.deadline, nil)
+	why, err := o.probing(ctx, s, name+"="+file, environ, max(o.seconds, o.soak.Seconds())+o.deadline, nil)
 	if why != "" {
 		return nil, why
 	}
@@ -370,7 +398,7 @@ func (o *nodeProbes) child(ctx context.Context, s State, dir, host, name string,
 func (o *nodeProbes) probing(ctx context.Context, s State, job string, environ []string, seconds float64, heard func(line string) bool) (why string, err error) {
 	lines, over := make(chan string), make(chan struct{})
 	defer close(over)
-	c := Command{Argv: append([]string{s.Executable}, s.Args...), Environ: slices.Concat(s.Environ(), environ, []string{probeVariable + "=" + job}), Control: true}
+	c := Command{Argv: slices.Concat(s.Program, s.Args), Environ: slices.Concat(s.Environ(), environ, []string{probeVariable + "=" + job}), Control: true}
 	if heard != nil {
 		c.Output = &overheard{to: io.Discard, says: func(line string) {
 			select {
@@ -460,7 +488,9 @@ func (o *nodeProbes) simulating(ctx context.Context, s State, job string) error 
 		if err != nil {
 			return err
 		}
-		if err := probe.Measure(ctx, probe.Simulated(*m), n); err != nil {
+		c := probe.Simulated(*m)
+		c.Soaks = o.soak > 0
+		if err := probe.Measure(ctx, c, n); err != nil {
 			return err
 		}
 		if err := keepNode(s, dir, n); err != nil {

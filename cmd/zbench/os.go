@@ -48,13 +48,9 @@ func osState() State {
 			names <- s.String()
 		}
 	}()
-	program, err := os.Executable()
-	if err != nil {
-		program = os.Args[0]
-	}
 	out := ownStdout()
 	return State{
-		Args: os.Args[1:], Executable: program, Getenv: os.Getenv, Environ: os.Environ, Random: rand.Reader, Secret: hostSecret, Stdin: os.Stdin,
+		Args: os.Args[1:], Program: ownProgram(), Getenv: os.Getenv, Environ: os.Environ, Random: rand.Reader, Secret: hostSecret, Stdin: os.Stdin,
 		Stdout: stream(out), Stderr: stream(os.Stderr),
 		Start:  func(c Command) (Child, error) { return startProcess(c, out, os.Stderr) },
 		Become: func(file string, argv, environ []string) error { return become(out, file, argv, environ) },
@@ -68,6 +64,25 @@ func osState() State {
 		},
 		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Resolve: resolve, Taken: portTaken, Dial: (&net.Dialer{}).DialContext, Light: light, RemoveLeft: native.RemoveLeft, KernelLog: kernelLog,
 	}
+}
+
+// ownProgram returns the words that start this program again: its file, or the dynamic loader with its
+// options and the file. Where the loader was started with the program as its argument, the kernel calls
+// the loader the executable, and only the whole command line has the program.
+func ownProgram() []string {
+	program, err := os.Executable()
+	if err != nil {
+		program = os.Args[0]
+	}
+	text, _ := os.ReadFile("/proc/self/cmdline") // without it there is no loader to be seen
+	words := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+	if before := len(words) - len(os.Args); before > 0 {
+		if full, err := filepath.Abs(words[before]); err == nil {
+			words[before] = full
+		}
+		return append([]string{program}, words[1:before+1]...)
+	}
+	return []string{program}
 }
 
 // lightGC is the value of GOGC for a follower in a simulation, whose live heap is about 1 MB.

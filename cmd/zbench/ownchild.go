@@ -39,8 +39,14 @@ type ownChild struct {
 // says how the child ended. An error means that it did not start, or that ctx ended.
 func (c ownChild) run(ctx context.Context, s State) (code int, how string, tail *tailWriter, err error) {
 	tail = &tailWriter{limit: c.kept}
+	own, pass := s.Environ(), []string{s.Getenv(launch.PassVariable)}
+	for _, v := range c.environ {
+		if name, _, _ := strings.Cut(v, "="); !slices.Contains(own, v) {
+			pass = append(pass, name)
+		}
+	}
 	child, err := s.Start(Command{
-		Argv: append([]string{s.Executable}, c.args...), Environ: slices.Concat(c.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
+		Argv: slices.Concat(s.Program, c.args), Environ: slices.Concat(c.environ, []string{launch.ControlVariable + "=stdin", launch.PassVariable + "=" + strings.Join(pass, ","), "NO_COLOR=1"}),
 		Control: true, Output: tail, Interrupts: 2, // the second interrupt also ends the processes that the child started
 	})
 	if err != nil {

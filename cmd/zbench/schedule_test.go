@@ -210,10 +210,10 @@ func TestLongFaultSchedules(t *testing.T) {
 	schedules(t, 10, drawSchedule)
 }
 
-// The same at full size (make soak).
+// The same at full size (make soak-sweeps).
 func TestSoakSchedules(t *testing.T) {
 	if *soakFor == 0 {
-		t.Skip("make soak runs it")
+		t.Skip("make soak-sweeps runs it")
 	}
 	t.Run("signals", func(t *testing.T) { schedules(t, 200, drawTerm) })
 	t.Run("faults", func(t *testing.T) { schedules(t, 100, drawSchedule) })

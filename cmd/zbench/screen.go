@@ -14,7 +14,8 @@ vendor's library), a collective over the node's own GPUs, and messages between
 each two of them, which zbench rails' rules judge. On hardware there is also one
 collective for each NIC, which no collective of one node crosses otherwise, with
 NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_IB_HCA==NIC. That step
-is untried on hardware.
+is untried on hardware. --soak 1m adds a short zbench soak of each node's GPUs,
+over its NICs if it has any: it looks for wrong data in first messages.
 
 No process waits for another node, so a node that hangs or crashes cannot stop
 the others: each measurement is a process of its own with a deadline.

@@ -34,7 +34,8 @@ func testState(t *testing.T, args ...string) (State, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
 	return hosts[0].plant(State{
-		Args: args, Getenv: func(string) string { return "" }, Environ: func() []string { return nil }, Stdin: strings.NewReader(""),
+		Program: []string{""}, // no process can be started
+		Args:    args, Getenv: func(string) string { return "" }, Environ: func() []string { return nil }, Stdin: strings.NewReader(""),
 		Stdout: Stream{Writer: &out}, Stderr: Stream{Writer: &bytes.Buffer{}},
 		Now: time.Now, FS: osFS{}, Hostname: func() string { return "test" },
 		Exit: func(code int) { t.Errorf("exit %d", code) },

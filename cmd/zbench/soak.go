@@ -54,12 +54,16 @@ var soakHelp = listedBy("soak")
 const soakLong = `soak looks for data that arrive wrong, above all in the first message on new
 connections. An attempt makes new communicators, launches one collective on
 them, and checks every element on every rank; more launches follow on the same
-connections, each with new data (--launches). The arms take turns in random
+connections, each with new data (--launches). The cases take turns in random
 order: the collectives in which every rank receives; sizes around changes of
 protocol and of chunks; one communicator of all ranks, and one for each GPU
-number with a rank on each node, side by side; data written by a kernel on the
-launch's own stream, or on another one that the launch waits for by an event,
-without the host; and by a copy from the host in place of the kernel.
+number with a rank on each node, side by side. Independently of them so do the
+levels of six factors: data written on the launch's own stream, or on another
+one that the launch waits for by an event, without the host; by a kernel, or by
+a copy from the host; streams of normal or high priority; a call, or a replayed
+graph; nothing beside it, or a matrix product; communicators of unique ids, or
+split from one of all ranks without sharing its resources. What the libraries
+cannot do is left out by name.
 
 Libraries read variables when a process starts. With --vary, values of
 variables take turns, too: each combination in worlds of its own that start
@@ -176,32 +180,14 @@ func (o *soakOptions) ask(s State, cmd *cobra.Command) (err error) {
 
 // readSoak reads the journal in a folder.
 func readSoak(s State, path string) (soak.Header, []soak.Attempt, error) {
-	name := filepath.Join(path, soakJournal)
-	text, err := s.FS.ReadFile(name)
-	if err == nil {
-		var h soak.Header
-		var saved []soak.Attempt
-		if h, saved, err = soak.ReadJournal(text); err == nil {
-			return h, saved, nil
-		}
-	}
-	return soak.Header{}, nil, folder.Damaged(err, name, "give the folder of an earlier soak")
+	return readJournal(s, "soak", path, soakJournal, soak.ReadJournal)
 }
 
 // journal writes the attempts so far and opens the journal for more.
-func (o *soakOptions) journal(dir *folder.Folder, want spec.Spec, simulated bool) (_ *folder.Journal[soak.Attempt], err error) {
+func (o *soakOptions) journal(dir *folder.Folder, want spec.Spec, simulated bool) (*folder.Journal[soak.Attempt], error) {
 	h := &o.header
 	h.Schema, h.Spec, h.Attempts, h.Launches, h.Seconds = soak.JournalSchema, want, o.attempts, o.launches, o.lasts.Seconds()
-	if h.Run == "" {
-		if h.Run, err = dir.NewRun(*h, simulated); err != nil {
-			return nil, err
-		}
-	}
-	text, err := soak.JournalText(*h, o.saved)
-	if err != nil {
-		return nil, err
-	}
-	return folder.NewJournal[soak.Attempt](dir, soakJournal, h.Run, plain.Typed("zbench", "soak", "--resume", dir.Path), text)
+	return openJournal(dir, "soak", soakJournal, h, &h.Run, simulated, o.saved)
 }
 
 // arms returns the cases that are run by turns in a world.
@@ -219,7 +205,7 @@ func (o *soakOptions) announcement(w spec.World) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("nodes: %d; GPUs on each: %d; arms: %d; launches of an attempt: %d; for %s", w.Nodes, w.PerNode(), len(cases), o.launches, o.lasts)
+	text := fmt.Sprintf("nodes: %d; GPUs on each: %d; cases: %d, with %d factors of two levels each; launches of an attempt: %d; for %s", w.Nodes, w.PerNode(), len(cases), len(soak.Factors()), o.launches, o.lasts)
 	if o.attempts > 0 {
 		text += fmt.Sprintf(" or %s", unit.Count(o.attempts, "attempt"))
 	}
@@ -253,10 +239,12 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 	if w.cases = slice.Where(w.cases, func(c plan.Case) bool { return w.ranks.Unverifiable(c) == "" }); len(w.cases) == 0 {
 		return nil, usagef("give smaller --sizes", "no arm can be verified: %s", o.leftOut[0])
 	}
+	factors, leftOut := soak.Possible(w.cases[0], w.ranks.Unverifiable)
+	o.leftOut = append(o.leftOut, leftOut...)
 	if err := o.hangs(w); err != nil {
 		return nil, err
 	}
-	if err := w.allocate(ctx, nil); err != nil {
+	if err := w.allocate(ctx, plan.StepGemm.Bytes); err != nil {
 		return nil, err
 	}
 	j, err := o.journal(w.dir, o.run.want, w.facts.Simulated)
@@ -272,7 +260,7 @@ func (o *soakOptions) measure(ctx context.Context, w *openWorld) (*result, error
 		fired = f.Fired
 	}
 	err = soak.Soak{
-		Cases: w.cases, Seed: u.Spec.Seed, Attempts: o.attempts, Launches: o.launches, Saved: o.saved, Fired: fired,
+		Cases: w.cases, Factors: factors, Seed: u.Spec.Seed, Attempts: o.attempts, Launches: o.launches, Saved: o.saved, Fired: fired,
 		Enough: func() bool { return passed() >= o.lasts },
 		Watch: func(a soak.Attempt) error {
 			t.Add(a)
@@ -413,7 +401,7 @@ func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Comm
 	if err != nil {
 		return err
 	}
-	worlds, ended := o.turns(ctx, s, dir, commonArgs(cmd), len(cases))
+	worlds, ended := o.turns(ctx, s, dir, commonArgs(cmd), 4*len(cases))
 	d := soak.Gather(worlds)
 	switch {
 	case ended != nil:

@@ -21,9 +21,9 @@ import (
 	"zbench/bench/engine"
 )
 
-// soakFor is how long `make soak` runs; else there are a few sweeps.
+// soakFor is how long `make soak-sweeps` runs; else there are a few sweeps.
 var (
-	soakFor  = flag.Duration("soak", 0, "run random sweeps for so long (make soak)")
+	soakFor  = flag.Duration("soak", 0, "run random sweeps for so long (make soak-sweeps)")
 	soakSeed = flag.Uint64("soak-seed", 1, "the first sweep of the soak")
 )
 

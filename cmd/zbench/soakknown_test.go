@@ -1,8 +1,10 @@
 package main
 
 import (
+	"debug/elf"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,4 +45,25 @@ func TestSoakReadsTheLog(t *testing.T) {
 		s.Getenv = func(string) string { return name }
 		require.Equal(t, want, string(s.libraryLog()), name)
 	}
+}
+
+// A zbench that the loader was told to start, as where the system's C library is too old, starts its children the same
+// way.
+func TestChildrenOfALoadersProgram(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	f, err := elf.Open(self)
+	require.NoError(t, err)
+	defer f.Close() //nolint:errcheck // only read
+	interp := f.Section(".interp")
+	if interp == nil {
+		t.Skip("the test is linked statically")
+	}
+	loader, err := interp.Data()
+	require.NoError(t, err)
+	cmd := exec.Command(strings.TrimRight(string(loader), "\x00"), "--argv0", "zbench", self, "soak", "--nodes", "2", "--gpus-per-node", "1", "--backend", "loopback",
+		"--sizes", "64K", "--attempts", "4", "--vary", "NCCL_ALGO", "--out", filepath.Join(t.TempDir(), "out"))
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	require.Contains(t, string(text), "NCCL_ALGO=Tree: 2 attempts")
 }

@@ -23,8 +23,8 @@ import (
 type State struct {
 	// Args are the command-line arguments without the program's name.
 	Args []string
-	// Executable is the path of this program's file, which is needed to start further processes.
-	Executable string
+	// Program has the words that start this program again.
+	Program []string
 	// Getenv returns an environment variable, or empty text if it is not set. Environ lists all
 	// variables as NAME=value.
 	Getenv         func(string) string

@@ -255,12 +255,8 @@ func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) (err e
 	if o.dir, err = folder.Open(s.host(o.run.quiet), o.run.resume); err != nil {
 		return err
 	}
-	text, err := s.FS.ReadFile(o.dir.File(suiteJournal))
-	if err == nil {
-		o.header, o.entries, err = suite.ReadJournal(text)
-	}
-	if err != nil {
-		return folder.Damaged(err, o.dir.File(suiteJournal), "give the folder of an earlier `zbench suite`")
+	if o.header, o.entries, err = readJournal(s, "suite", o.dir.Path, suiteJournal, suite.ReadJournal); err != nil {
+		return err
 	}
 	o.entries = slices.DeleteFunc(o.entries, func(e suite.Entry) bool { return !e.Ended() })
 	if o.suite, err = suite.Read([]byte(o.header.Text), suiteKernels()...); err != nil {
@@ -271,19 +267,10 @@ func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) (err e
 
 // openJournal writes the rows that have ended and opens the journal for more.
 func (o *suiteOptions) openJournal(s State) (err error) {
-	if o.header.Run == "" {
-		if o.header.Run, err = o.dir.NewRun(o.header, !o.header.GPU); err != nil {
-			return err
-		}
+	if o.journal, err = openJournal(o.dir, "suite", suiteJournal, &o.header, &o.header.Run, !o.header.GPU, o.entries); err != nil {
+		return err
 	}
-	text, err := suite.JournalText(o.header, o.entries)
-	if err == nil {
-		err = s.FS.MkdirAll(o.dir.File(suiteRows))
-	}
-	if err == nil {
-		o.journal, err = folder.NewJournal[suite.Entry](o.dir, suiteJournal, o.header.Run, plain.Typed("zbench", "suite", "--resume", o.dir.Path), text)
-	}
-	return err
+	return s.FS.MkdirAll(o.dir.File(suiteRows))
 }
 
 // entry returns the journal's line of a row; nil if the row has not ended.

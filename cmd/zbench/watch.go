@@ -256,7 +256,7 @@ const watchReading = "ZBENCH_WATCH_READ"
 // read lets another process read the facts of this node, so that a driver that never answers cannot
 // block this process.
 func (o *watchOptions) read(ctx context.Context, s State) *nodewatch.Seen {
-	text, err := ran(ctx, s, Command{Argv: append([]string{s.Executable}, s.Args...), Environ: append(s.Environ(), watchReading+"=1")}, readLimit)
+	text, err := ran(ctx, s, Command{Argv: slices.Concat(s.Program, s.Args), Environ: append(s.Environ(), watchReading+"=1")}, readLimit)
 	seen := &nodewatch.Seen{}
 	if err == nil {
 		err = json.Unmarshal(text, seen)

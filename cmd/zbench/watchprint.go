@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"zbench/bench/base/spell"
 )
@@ -77,6 +78,6 @@ func printWatch(s State, which string) error {
 	if file, err := lookPath(s, "scontrol"); err == nil {
 		slurm = filepath.Dir(file) + ":"
 	}
-	_, err := fmt.Fprintf(s.Stdout, text, s.Executable, slurm)
+	_, err := fmt.Fprintf(s.Stdout, text, strings.Join(s.Program, " "), slurm)
 	return err
 }

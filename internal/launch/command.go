@@ -19,8 +19,8 @@ type Start struct {
 	// Nodes is the number of nodes. Processes is the number of processes per node. GPUs is
 	// the number of GPUs per node that srun requests; 0 requests none.
 	Nodes, Processes, GPUs int
-	// Program is this executable; Args are the arguments of each process.
-	Program string
+	// Program has the words that start this program. Args are the arguments of each process.
+	Program []string
 	Args    []string
 	// SlurmArgs are additional options of srun.
 	SlurmArgs []string
@@ -136,7 +136,7 @@ func srun(s Start) ([]Line, error) {
 	if n := len(options); n > 0 && options[n-1].guessed {
 		line.Argv = append(line.Argv, "--") // an unknown option may take a value after all; the value is then "--", not the program
 	}
-	line.Argv = append(append(line.Argv, s.Program), s.Args...)
+	line.Argv = slices.Concat(line.Argv, s.Program, s.Args)
 	line.Unset = slice.Where(inherited, func(name string) bool { return s.env(name) != "" })
 	return []Line{line}, nil
 }
@@ -171,7 +171,7 @@ func (l *Line) contain(s Start, given func(option string) bool) {
 	if !given("container-env") {
 		l.Argv = append(l.Argv, "--container-env="+strings.Join(s.passed(), ","))
 	}
-	l.Notes = append(l.Notes, "the container must have "+s.Program+" and the result folder under the same paths (--container-mounts)")
+	l.Notes = append(l.Notes, "the container must have "+strings.Join(s.Program, " ")+" and the result folder under the same paths (--container-mounts)")
 }
 
 // prefixes and names select the variables that `mpirun -x` passes to the processes. Open MPI passes
@@ -181,9 +181,13 @@ var (
 	names    = append(backend.Hiding(), "GPU_MAX_HW_QUEUES", "LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH")
 )
 
+// PassVariable lists further variables to pass on, separated by commas: the ones in which a variant or an
+// environment of a soak differs from others.
+const PassVariable = "ZBENCH_PASS"
+
 // passed() returns the names of the variables that are passed on, including the token's.
 func (s Start) passed() []string {
-	list := []string{TokenVariable}
+	list, names := []string{TokenVariable}, slices.Concat(names, strings.Split(s.env(PassVariable), ","))
 	for _, v := range s.Environ {
 		name, value, _ := strings.Cut(v, "=")
 		ours := slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
@@ -220,7 +224,7 @@ func mpirun(s Start) ([]Line, error) {
 	for _, name := range passed {
 		line.Argv = append(line.Argv, "-x", name)
 	}
-	line.Argv = append(append(line.Argv, s.Program), s.Args...)
+	line.Argv = slices.Concat(line.Argv, s.Program, s.Args)
 	return []Line{line}, nil
 }
 
@@ -244,7 +248,7 @@ func local(s Start) ([]Line, error) {
 	}
 	var lines []Line
 	for i := range here * s.Processes {
-		lines = append(lines, Line{Argv: append([]string{s.Program}, s.Args...), Set: []Var{
+		lines = append(lines, Line{Argv: slices.Concat(s.Program, s.Args), Set: []Var{
 			secret,
 			Number("ZBENCH_RANK", node*s.Processes+i),
 			Number("ZBENCH_WORLD_SIZE", nodes*s.Processes),

@@ -31,7 +31,7 @@ func start(t *testing.T, m launch.Method, file string, changes ...string) launch
 	role, err := launch.Detect(lookup(vars))
 	require.NoError(t, err)
 	return launch.Start{
-		Method: m, Role: role, Nodes: 2, Processes: 8, GPUs: launch.GPUs(lookup(vars)), Program: "/opt/zbench",
+		Method: m, Role: role, Nodes: 2, Processes: 8, GPUs: launch.GPUs(lookup(vars)), Program: []string{"/opt/zbench"},
 		Args: []string{"collectives", "--launch", "env", "-b", "1M"}, Key: "k", Environ: environ(vars),
 	}
 }
@@ -169,10 +169,10 @@ func TestSrunIsRefused(t *testing.T) {
 }
 
 func TestMpirun(t *testing.T) {
-	s := start(t, launch.MPI, "", "NCCL_DEBUG=INFO", "NCCL_IB_HCA=bnxt", "ZBENCH_TOKEN=1234", "LD_LIBRARY_PATH=/x", "HOME=/h", "NCCL_EMPTY=")
+	s := start(t, launch.MPI, "", "NCCL_DEBUG=INFO", "NCCL_IB_HCA=bnxt", "ZBENCH_TOKEN=1234", "LD_LIBRARY_PATH=/x", "HOME=/h", "NCCL_EMPTY=", "OWN=1", "UNSET=", "ZBENCH_PASS=,OWN,UNSET")
 	s.Hostfile, s.Hosts = "hosts", []launch.Host{{Name: "a", Slots: 8}, {Name: "b", Slots: 8}}
 	line := one(t, s)
-	require.Equal(t, "mpirun -np 16 --hostfile hosts --map-by ppr:8:node --bind-to none -x LD_LIBRARY_PATH -x NCCL_DEBUG -x NCCL_IB_HCA -x ZBENCH_TOKEN -x ZBENCH_LEADER "+
+	require.Equal(t, "mpirun -np 16 --hostfile hosts --map-by ppr:8:node --bind-to none -x LD_LIBRARY_PATH -x NCCL_DEBUG -x NCCL_IB_HCA -x OWN -x ZBENCH_PASS -x ZBENCH_TOKEN -x ZBENCH_LEADER "+
 		"/opt/zbench collectives --launch env -b 1M", strings.Join(line.Argv, " "))
 	require.Len(t, line.Set, 2)
 	require.Regexp(t, "^a:2[0-9]{4}$", line.Set[1].Value)
@@ -224,7 +224,7 @@ func TestLocalProcessesAreOneWorld(t *testing.T) {
 		require.Len(t, lines, s.Processes)
 		first := s.Processes * max(s.Role.Node, 0)
 		for i, line := range lines {
-			require.Equal(t, append([]string{s.Program}, s.Args...), line.Argv)
+			require.Equal(t, append(s.Program, s.Args...), line.Argv)
 			vars := recorded(t, file)
 			for _, v := range line.Set {
 				vars[v.Name] = v.Value

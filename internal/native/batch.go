@@ -85,6 +85,13 @@ type Work struct {
 	// FromHost is true if the data of an AtOnce launch are copied from the host instead of written
 	// by a kernel.
 	FromHost bool
+	// Captured is true if verification launches replay a graph. The first of them captures it;
+	// CanCapture must have returned nil.
+	Captured bool
+	// Load has a launch for each rank that runs beside a verification's launch, on the rank's
+	// stream in LoadOn. It is nil for none.
+	Load   []Step
+	LoadOn []Stream
 }
 
 // Batch runs launches on a fixed set of local ranks. Its arrays are C memory.
@@ -93,7 +100,7 @@ type Batch struct {
 	c      *C.zb_batch
 	n      int
 	memory memory
-	// places is the C memory of the work's Places.
+	// places is the C memory of the work's Places and Load.
 	places memory
 	// The lock `closing` prevents a late Cancel from using memory that Close has freed.
 	closing sync.Mutex
@@ -181,6 +188,7 @@ func (b *Batch) MakeEvents() error {
 func (b *Batch) Close() {
 	b.closing.Lock()
 	defer b.closing.Unlock()
+	C.zb_drop_graphs(b.c)
 	for i := range b.ranks() {
 		r := &b.ranks()[i]
 		for _, list := range []*unsafe.Pointer{r.start, r.stop} {
@@ -209,7 +217,17 @@ func (b *Batch) SetWork(w Work, deadline float64) error {
 	if err != nil {
 		return err
 	}
+	C.zb_drop_graphs(b.c)
 	b.places.free()
+	if len(w.Load) > 0 {
+		if work.load, err = b.places.list(w.Load); err != nil {
+			return err
+		}
+		work.load_on = kept[unsafe.Pointer](&b.places, b.n)
+		for i, s := range w.LoadOn {
+			unsafe.Slice(work.load_on, b.n)[i] = s.ptr
+		}
+	}
 	if len(w.Places) > 0 {
 		places := unsafe.Slice(kept[C.uint64_t](&b.places, len(w.Places)), len(w.Places))
 		for i, at := range w.Places {
@@ -234,7 +252,7 @@ func workOf(w Work) (C.zb_work, error) {
 	return C.zb_work{
 		collective: index, dtype: dtype, op: op, root: C.int32_t(w.Root), count: C.uint64_t(w.Count),
 		send_stride: C.uint64_t(w.SendStride), recv_stride: C.uint64_t(w.RecvStride), slots: C.uint64_t(w.Slots),
-		at_once: C.int32_t(b2i(w.AtOnce)), from_host: C.int32_t(b2i(w.FromHost)),
+		at_once: C.int32_t(b2i(w.AtOnce)), from_host: C.int32_t(b2i(w.FromHost)), captured: C.int32_t(b2i(w.Captured)),
 	}, nil
 }
 

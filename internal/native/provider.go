@@ -201,12 +201,23 @@ type Stream struct {
 }
 
 // NewStream creates a non-blocking stream on a device.
-func (p *Provider) NewStream(device int) (Stream, error) {
+func (p *Provider) NewStream(device int) (Stream, error) { return p.newStream(device, false) }
+
+// NewUrgentStream creates a stream of high priority. Without the function for it, the error wraps
+// ErrUnavailable.
+func (p *Provider) NewUrgentStream(device int) (Stream, error) {
+	if name := p.Lacks("streamPriority"); name != "" {
+		return Stream{}, fmt.Errorf("%s backend: %w: the runtime library has no %s", p.Backend, ErrUnavailable, name)
+	}
+	return p.newStream(device, true)
+}
+
+func (p *Provider) newStream(device int, urgent bool) (Stream, error) {
 	s := Stream{device: device}
 	if d := C.int32_t(device); !slices.Contains(p.devices, d) { //nolint:gosec // a device's index fits
 		p.devices = append(p.devices, d)
 	}
-	return s, p.runtime("create stream", device, C.zb_stream_create(p.table, C.int(device), &s.ptr))
+	return s, p.runtime("create stream", device, C.zb_stream_create(p.table, C.int(device), C.int(b2i(urgent)), &s.ptr))
 }
 
 // FreeStream destroys a stream.
@@ -247,6 +258,36 @@ func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int, 
 		}
 	}
 	return comms, p.collectives(fmt.Sprintf("init %d of %d ranks", n, nranks), -1, code)
+}
+
+// SplitComms splits the communicator of each of this process's ranks, in one group, into new
+// communicators that share nothing with it. colors has the number of each rank's new communicator,
+// and keys has the rank's number in it.
+func (p *Provider) SplitComms(from []Comm, colors, keys []int) ([]Comm, error) {
+	if name := p.Lacks("commSplit"); name != "" {
+		return nil, fmt.Errorf("%s backend: %w: the collectives library has no %s", p.Backend, ErrUnavailable, name)
+	}
+	var m memory
+	defer m.free()
+	n := len(from)
+	number := func(of func(i int) int) *C.int32_t {
+		list := unsafe.Slice(kept[C.int32_t](&m, n), n)
+		for i := range list {
+			list[i] = C.int32_t(of(i)) //nolint:gosec // a device, or a rank
+		}
+		return &list[0]
+	}
+	olds, made := unsafe.Slice(kept[unsafe.Pointer](&m, n), n), unsafe.Slice(kept[unsafe.Pointer](&m, n), n)
+	for i, c := range from {
+		olds[i] = c.ptr
+	}
+	code := C.zb_comms_split(p.table, C.int(n), number(func(i int) int { return from[i].device }), &olds[0],
+		number(func(i int) int { return colors[i] }), number(func(i int) int { return keys[i] }), &made[0])
+	comms := make([]Comm, n)
+	for i, c := range from {
+		comms[i] = Comm{ptr: made[i], device: c.device}
+	}
+	return comms, p.collectives(fmt.Sprintf("split %d communicators", n), -1, code)
 }
 
 // Registration is a buffer that was registered with a rank's communicator.

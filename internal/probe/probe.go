@@ -32,6 +32,8 @@ type Config struct {
 	// is the size of an array in memory. All three are in bytes.
 	Bytes, Message, Array int64
 	Seed                  uint64
+	// Soaks is true if Measure also looks for wrong data.
+	Soaks bool
 }
 
 // Samples is the number of samples in a measurement without a time limit.
@@ -238,6 +240,9 @@ func Measure(ctx context.Context, c Config, n *nodescreen.Node) error {
 	if len(gpus) > 1 {
 		n.Collective = Collective(ctx, c, len(gpus), "")
 		n.Links = Links(ctx, c, len(gpus))
+		if c.Soaks {
+			n.Soak = Soak(ctx, c, len(gpus), "")
+		}
 	}
 	return ctx.Err()
 }

@@ -15,7 +15,7 @@ import (
 	"zbench/bench/run/record"
 )
 
-// large is the sweep of `make soak`: three collectives, 1 KiB to 1 GiB by factors of two,
+// large is the sweep of `make soak-sweeps`: three collectives, 1 KiB to 1 GiB by factors of two,
 // in and out of place, two passes.
 const large = " collectives --backend loopback -b 1K -e 1G -q"
 

@@ -33,31 +33,17 @@ type Header struct {
 // Line returns the attempt as a line of the soak's journal.
 func (a Attempt) Line(run string) ([]byte, error) { return jsonfile.Line(run, a) }
 
-// JournalText returns the lines of a journal.
-func JournalText(h Header, attempts []Attempt) ([]byte, error) {
-	return jsonfile.Lines(h.Run, h, attempts)
-}
-
-// ReadJournal reads a journal. A last line without a newline was being written when the soak ended; it is
-// left out. Any other damage is a jsonfile.LineError.
-func ReadJournal(text []byte) (h Header, attempts []Attempt, err error) {
-	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) (err error) {
-		if number == 1 {
-			h.Run, err = jsonfile.DecodeFirst(line, &h)
-			if err == nil && (h.Schema != JournalSchema || h.Spec.Sweep == nil) {
-				err = fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
-			}
-			return err
+// ReadJournal reads a journal by jsonfile.ReadLines.
+func ReadJournal(text []byte) (Header, []Attempt, error) {
+	return jsonfile.ReadLines(text, func(h *Header, run string) error {
+		if h.Run = run; h.Spec.Sweep == nil {
+			return errors.New("it has no sweep")
 		}
-		var a Attempt
-		if err = jsonfile.DecodeLine(line, h.Run, &a); err == nil && a.Number != len(attempts) {
-			err = fmt.Errorf("it is attempt %d, not %d", a.Number+1, len(attempts)+1)
+		return jsonfile.Version(h.Schema, JournalSchema)
+	}, func(number int, a *Attempt) error {
+		if a.Number != number {
+			return fmt.Errorf("it is attempt %d, not %d", a.Number+1, number+1)
 		}
-		attempts = append(attempts, a)
-		return err
+		return nil
 	})
-	if err == nil && lines == 0 {
-		err = errors.New("it is empty")
-	}
-	return h, attempts, err
 }

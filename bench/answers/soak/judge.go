@@ -57,19 +57,10 @@ type Arm struct {
 // theCollective is the factor whose level is a collective's name.
 const theCollective = "collective"
 
-// levels returns a case's level of each factor.
+// levels returns a case's own level of each factor.
 func levels(c plan.Case) []Setting {
 	communicators := fmt.Sprintf("%d of %s", max(c.Parallel, 1), unit.Count(int64(c.Ranks), "rank"))
-	stream, writer := plan.OwnStream, "a kernel"
-	if c.Written.Apart() {
-		stream = plan.OtherStream
-	}
-	if c.Written.Copied() {
-		writer = "a copy"
-	}
-	return []Setting{
-		{"data written on", string(stream)}, {"data written by", writer}, {theCollective, c.Collective.Name}, {"size", unit.Bytes(c.Requested)}, {"communicators", communicators},
-	}
+	return []Setting{{theCollective, c.Collective.Name}, {"size", unit.Bytes(c.Requested)}, {"communicators", communicators}}
 }
 
 // Tally counts attempts.

@@ -31,9 +31,8 @@ func Names() []string {
 // protocol (LL, LL128, Simple), and around a chunk of the Simple protocol, 512 KiB.
 var Sizes = []int64{16 << 10, 256 << 10, 2<<20 - 64<<10, 2<<20 + 64<<10, 8 << 20}
 
-// Cases returns the arms. Each collective of each size runs on communicators of one GPU per node, side by
-// side, and on all ranks. Its data are written by a kernel or by a copy from the host, on the stream of the
-// launch or on another stream. Cases too small for their ranks are left out.
+// Cases returns the cases of the attempts. Each collective of each size runs on communicators of one GPU
+// per node, side by side, and on all ranks. Cases too small for their ranks are left out.
 func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	a := plan.Axes{Sizes: sizes, MinBytes: 1, MaxBytes: 1, Factor: 2, InPlace: []bool{false}, World: w}
 	if w.Nodes > 1 && w.PerNode() > 1 {
@@ -49,13 +48,9 @@ func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []plan.Case
-	for _, c := range a.Cases() {
-		for _, written := range []plan.Written{plan.OtherStream, plan.OwnStream, plan.OtherCopy, plan.OwnCopy} {
-			if c.Written = written; c.Skip == "" {
-				all = append(all, c)
-			}
-		}
+	all := slice.Where(a.Cases(), func(c plan.Case) bool { return c.Skip == "" })
+	for i := range all {
+		all[i].Way.AtOnce = true
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("every size is too small for %d ranks", w.Size())
@@ -63,9 +58,49 @@ func Cases(w spec.World, sizes []int64) ([]plan.Case, error) {
 	return all, nil
 }
 
+// Factor is something that differs between attempts in addition to their cases.
+type Factor struct {
+	Name string
+	// Levels are the names of the two levels. An attempt with the second level is changed by `set`.
+	Levels [2]string
+	set    func(w *plan.Way)
+}
+
+// Changed returns the case at the second level.
+func (f Factor) Changed(c plan.Case) plan.Case {
+	f.set(&c.Way)
+	return c
+}
+
+// Factors are all factors: who writes the data, and where; how the collective is launched; what runs
+// beside it; how its communicators are made.
+func Factors() []Factor {
+	return []Factor{
+		{"data written on", [2]string{"own stream", "other stream"}, func(w *plan.Way) { w.Apart = true }},
+		{"data written by", [2]string{"a kernel", "a copy"}, func(w *plan.Way) { w.Copied = true }},
+		{"priority of streams", [2]string{"normal", "high"}, func(w *plan.Way) { w.Urgent = true }},
+		{"launched by", [2]string{"a call", "a graph"}, func(w *plan.Way) { w.Captured = true }},
+		{"beside it", [2]string{"nothing", "a matrix product"}, func(w *plan.Way) { w.Beside = plan.StepGemm }},
+		{"communicators by", [2]string{"an id", "a split"}, func(w *plan.Way) { w.Split = true }},
+	}
+}
+
+// Possible returns the factors that the libraries can change, and the reasons why others are left out.
+func Possible(c plan.Case, unverifiable func(plan.Case) string) (factors []Factor, leftOut []string) {
+	for _, f := range Factors() {
+		if why := unverifiable(f.Changed(c)); why != "" {
+			leftOut = append(leftOut, fmt.Sprintf("%s %s: %s", f.Name, f.Levels[1], why))
+			continue
+		}
+		factors = append(factors, f)
+	}
+	return factors, leftOut
+}
+
 // Soak describes the soak to run.
 type Soak struct {
-	Cases []plan.Case
+	Cases   []plan.Case
+	Factors []Factor
 	// Seed is the seed for the order of the arms.
 	Seed uint64
 	// Attempts is the largest number of attempts; 0 is no limit. Launches is the number of verified
@@ -118,16 +153,36 @@ func Turns(seed uint64, n int) func() int {
 	}
 }
 
+// drawn returns a function that yields the case of the next attempt with its level of each factor. The
+// cases and the levels of each factor take turns independently of each other.
+func (s Soak) drawn() func() (plan.Case, []Setting) {
+	which, turns := Turns(s.Seed, len(s.Cases)), []func() int{}
+	for i, f := range s.Factors {
+		turns = append(turns, Turns(s.Seed+uint64(i+1)<<32, len(f.Levels))) //nolint:gosec // a few factors
+	}
+	return func() (plan.Case, []Setting) {
+		c := s.Cases[which()]
+		arms := levels(c)
+		for i, f := range s.Factors {
+			level := turns[i]()
+			if arms = append(arms, Setting{f.Name, f.Levels[level]}); level > 0 {
+				c = f.Changed(c)
+			}
+		}
+		return c, arms
+	}
+}
+
 // Run makes attempts until Attempts or Enough ends them. It calls Watch only for complete attempts.
 func (s Soak) Run(ctx context.Context, p plan.Process) error {
-	turn := Turns(s.Seed, len(s.Cases))
+	next := s.drawn()
 	for number := 0; s.Attempts == 0 || number < s.Attempts; number++ {
 		saved := number < len(s.Saved)
 		if !saved && s.Enough() {
 			return nil
 		}
-		c := s.Cases[turn()]
-		a := Attempt{Number: number, Arms: levels(c)}
+		c, arms := next()
+		a := Attempt{Number: number, Arms: arms}
 		before := s.Fired()
 		var err error
 		switch {

@@ -77,7 +77,7 @@ func soaked(t testing.TB, seed uint64, attempts int, rate func(c plan.Case, laun
 // endless is a soak without a limit of time.
 func endless(cases []plan.Case, seed uint64, attempts int, watch func(Attempt)) Soak {
 	return Soak{
-		Cases: cases, Seed: seed, Attempts: attempts, Launches: 2, Enough: func() bool { return false }, Fired: func() int { return 0 },
+		Cases: cases, Factors: Factors(), Seed: seed, Attempts: attempts, Launches: 2, Enough: func() bool { return false }, Fired: func() int { return 0 },
 		Watch: func(a Attempt) error {
 			watch(a)
 			return nil
@@ -86,18 +86,27 @@ func endless(cases []plan.Case, seed uint64, attempts int, watch func(Attempt)) 
 }
 
 // Each attempt joins with new ids and verifies its launches, each with a number of its own: data of an earlier one
-// are never right. All arms take turns.
+// are never right. All cases, and the levels of each factor, take turns.
 func TestAttemptsAreFresh(t *testing.T) {
 	require.ElementsMatch(t, []string{"all_gather", "broadcast", "all_reduce", "reduce_scatter", "all_to_all", "send_recv"}, Names())
 	cases, err := Cases(world, []int64{16 << 10})
 	require.NoError(t, err)
 	f := &fake{}
-	seen := map[string]int{}
-	s := endless(cases, 0, 2*len(cases), func(a Attempt) { seen[fmt.Sprint(a.Arms)]++ })
+	seen, levels := map[string]int{}, map[Setting]int{}
+	s := endless(cases, 0, 2*len(cases), func(a Attempt) {
+		seen[fmt.Sprint(a.Arms[:3])]++
+		for _, l := range a.Arms[3:] {
+			levels[l]++
+		}
+	})
 	require.NoError(t, s.Run(context.Background(), f))
 	require.Len(t, seen, len(cases))
 	for key, n := range seen {
 		require.Equal(t, 2, n, key)
+	}
+	require.Len(t, levels, 2*len(Factors()))
+	for level, n := range levels {
+		require.Equal(t, len(cases), n, level)
 	}
 	require.Len(t, f.asked, 4*2*len(cases))
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(f.asked))), 3*2*len(cases)+1, "ids and launches are used once")
@@ -150,15 +159,21 @@ func named(t *Tally) []string {
 }
 
 // An arm that is wrong more often is named where the number of attempts can tell it, and none is where all are alike.
-func TestLongArmsAreNamed(t *testing.T) {
-	longtest.OnlyOrDetected(t)
-	const runs = 1000
+func TestArmsAreNamed(t *testing.T) {
+	runs := 200
+	if longtest.Enabled() {
+		runs = 2000
+	}
 	alone, found := 0, map[string]int{}
 	for seed := range uint64(runs) {
 		alone += len(named(soaked(t, seed, 150, func(plan.Case, int) float64 { return 0.1 })))
 		for what, of := range map[string]func(plan.Case) bool{
-			"other stream": func(c plan.Case) bool { return c.Written.Apart() },
-			"all_gather":   func(c plan.Case) bool { return c.Collective.Name == "all_gather" },
+			"other stream":     func(c plan.Case) bool { return c.Way.Apart },
+			"high":             func(c plan.Case) bool { return c.Way.Urgent },
+			"a graph":          func(c plan.Case) bool { return c.Way.Captured },
+			"a matrix product": func(c plan.Case) bool { return c.Way.Beside == plan.StepGemm },
+			"a split":          func(c plan.Case) bool { return c.Way.Split && c.Comms().FromSplit },
+			"all_gather":       func(c plan.Case) bool { return c.Collective.Name == "all_gather" },
 		} {
 			names := named(soaked(t, seed, 150, func(c plan.Case, launch int) float64 {
 				if of(c) && launch == 0 {
@@ -186,7 +201,7 @@ func TestSavedAttemptsAreNotMadeAgain(t *testing.T) {
 	f := &fake{}
 	s := endless(cases, 3, 30, func(a Attempt) { all = append(all, a) })
 	require.NoError(t, s.Run(context.Background(), f))
-	text, err := JournalText(Header{Schema: JournalSchema, Run: strings.Repeat("a5", 16), Spec: spec.Spec{Sweep: &spec.Sweep{}}, Attempts: 30}, all)
+	text, err := jsonfile.Lines(strings.Repeat("a5", 16), Header{Schema: JournalSchema, Spec: spec.Spec{Sweep: &spec.Sweep{}}, Attempts: 30}, all)
 	require.NoError(t, err)
 	rest := f.asked
 	for _, cut := range []int{0, 1, 17, 30} {
@@ -283,7 +298,7 @@ func TestEnvironmentsAreNamed(t *testing.T) {
 		for want, wrong := range map[string]func(e Environment, c plan.Case) bool{
 			"NCCL_GDR_FLUSH_DISABLE 1": func(e Environment, _ plan.Case) bool { return off(e) },
 			"NCCL_ALGO Ring":           func(e Environment, _ plan.Case) bool { return e[1].Value == "Ring" },
-			"data written on other stream, NCCL_GDR_FLUSH_DISABLE 1": func(e Environment, c plan.Case) bool { return off(e) && c.Written.Apart() },
+			"data written on other stream, NCCL_GDR_FLUSH_DISABLE 1": func(e Environment, c plan.Case) bool { return off(e) && c.Way.Apart },
 		} {
 			named := soak(func(e Environment, c plan.Case) float64 {
 				if wrong(e, c) {

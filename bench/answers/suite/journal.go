@@ -1,8 +1,6 @@
 package suite
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"zbench/bench/base/exit"
@@ -54,29 +52,10 @@ func (e Entry) Ended() bool {
 // Line returns the entry as a line of the journal.
 func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
 
-// JournalText returns the lines of a journal.
-func JournalText(h Header, entries []Entry) ([]byte, error) {
-	return jsonfile.Lines(h.Run, h, entries)
-}
-
-// ReadJournal reads a journal. A last line without a newline was being written when the suite ended; it
-// is left out. Any other damage is a jsonfile.LineError.
-func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
-	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) (err error) {
-		if number == 1 {
-			h.Run, err = jsonfile.DecodeFirst(line, &h)
-			if err == nil && h.Schema != JournalSchema {
-				err = fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
-			}
-			return err
-		}
-		var e Entry
-		err = jsonfile.DecodeLine(line, h.Run, &e)
-		entries = append(entries, e)
-		return err
-	})
-	if err == nil && lines == 0 {
-		err = errors.New("it is empty")
-	}
-	return h, entries, err
+// ReadJournal reads a journal by jsonfile.ReadLines.
+func ReadJournal(text []byte) (Header, []Entry, error) {
+	return jsonfile.ReadLines(text, func(h *Header, run string) error {
+		h.Run = run
+		return jsonfile.Version(h.Schema, JournalSchema)
+	}, func(int, *Entry) error { return nil })
 }

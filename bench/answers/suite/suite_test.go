@@ -10,6 +10,7 @@ import (
 	"zbench/bench/answers/fleet/rails"
 	"zbench/bench/base/exit"
 	"zbench/bench/base/finding"
+	"zbench/bench/base/jsonfile"
 	"zbench/bench/base/stat"
 	"zbench/bench/run/record"
 	"zbench/bench/show/document"
@@ -109,7 +110,7 @@ func FuzzRead(f *testing.F) {
 }
 
 func FuzzReadJournal(f *testing.F) {
-	text, err := JournalText(Header{Schema: JournalSchema, Run: strings.Repeat("0", 32), Text: head + "}", Nodes: 2}, []Entry{{Row: "a"}})
+	text, err := jsonfile.Lines(strings.Repeat("0", 32), Header{Schema: JournalSchema, Text: head + "}", Nodes: 2}, []Entry{{Row: "a"}})
 	require.NoError(f, err)
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -117,7 +118,7 @@ func FuzzReadJournal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := JournalText(h, entries)
+		again, err := jsonfile.Lines(h.Run, h, entries)
 		require.NoError(t, err)
 		_, same, err := ReadJournal(again)
 		require.NoError(t, err)
@@ -128,7 +129,7 @@ func FuzzReadJournal(f *testing.F) {
 func TestJournals(t *testing.T) {
 	h := Header{Schema: JournalSchema, Run: strings.Repeat("a", 32), Text: "t", Nodes: 2, Common: []string{"--seed=2"}}
 	entries := []Entry{{Row: "a", Seconds: 2}, {Row: "b", Code: 3, Evidence: []string{"x"}}}
-	text, err := JournalText(h, entries)
+	text, err := jsonfile.Lines(h.Run, h, entries)
 	require.NoError(t, err)
 	got, same, err := ReadJournal(text)
 	require.NoError(t, err)

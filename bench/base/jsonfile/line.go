@@ -68,6 +68,39 @@ func Lines[E any](run string, head any, entries []E) ([]byte, error) {
 	return text, err
 }
 
+// ReadLines reads a journal that Lines wrote. head checks the first line, given the run's id, and entry
+// each later one, given its number from 0. A last line without a newline was being written when the run
+// ended; it is left out. Any other damage is a LineError.
+func ReadLines[H, E any](text []byte, head func(h *H, run string) error, entry func(number int, e *E) error) (h H, entries []E, err error) {
+	run := ""
+	lines, _, err := EachLine(text, func(number int, line []byte) (err error) {
+		if number == 1 {
+			if run, err = DecodeFirst(line, &h); err == nil {
+				err = head(&h, run)
+			}
+			return err
+		}
+		var e E
+		if err = DecodeLine(line, run, &e); err == nil {
+			err = entry(len(entries), &e)
+		}
+		entries = append(entries, e)
+		return err
+	})
+	if err == nil && lines == 0 {
+		err = errors.New("it is empty")
+	}
+	return h, entries, err
+}
+
+// Version returns an error if a journal is of another version than the one that is read.
+func Version(is, read string) error {
+	if is != read {
+		return fmt.Errorf("its version is %q, this zbench reads %q", is, read)
+	}
+	return nil
+}
+
 // DecodeFirst decodes a journal's first line, without its newline, and returns the run's id. It
 // refuses a wrong checksum and an unknown field.
 func DecodeFirst(line []byte, into any) (run string, err error) {

@@ -16,11 +16,23 @@ type Comms struct {
 	Count int   `json:"count"`
 	// Policy describes how the communicators are made, and how buffers are registered with them.
 	Policy policy.Policy `json:"policy,omitzero"`
+	// FromSplit is true if the communicators are made by splitting one of all their ranks, without
+	// sharing its resources.
+	FromSplit bool `json:"from_split,omitempty"`
 }
 
 // Comms returns the communicators of the case.
 func (c Case) Comms() Comms {
-	return Comms{Split: c.Split, Ranks: c.Ranks, Count: max(c.Parallel, 1), Policy: c.Policy}
+	return Comms{Split: c.Split, Ranks: c.Ranks, Count: max(c.Parallel, 1), Policy: c.Policy, FromSplit: c.Way.Split}
+}
+
+// Joined returns the communicators that are made of unique ids: c itself, or the communicator that is
+// split.
+func (c Comms) Joined() Comms {
+	if c.FromSplit {
+		return Comms{Ranks: c.Active(), Count: 1, Policy: c.Policy}
+	}
+	return c
 }
 
 // check refuses communicators without ranks, which only a damaged order has.
@@ -86,7 +98,7 @@ func (g *Group) IDs(c Comms) ([]CommID, error) {
 	}
 	var all []CommID
 	for i, r := range reports {
-		for _, h := range c.Held(g.first[i], g.world[i].Ranks) {
+		for _, h := range c.Joined().Held(g.first[i], g.world[i].Ranks) {
 			if h.First > 0 {
 				continue
 			}
@@ -117,7 +129,7 @@ func (g *Group) sendIDs(join Join) error {
 	orders := make([]Order, len(g.world))
 	for i, m := range g.world {
 		own := Join{Comms: c, Beside: join.Beside}
-		for _, h := range c.Held(g.first[i], m.Ranks) {
+		for _, h := range c.Joined().Held(g.first[i], m.Ranks) {
 			at := slices.IndexFunc(join.IDs, func(id CommID) bool { return id.Group == h.Group })
 			if at < 0 {
 				return fmt.Errorf("no id for communicator %d of %d", h.Group, c.Count)

@@ -70,9 +70,8 @@ type Case struct {
 	Key  string
 	// ByBlocks is true if the data, too large to check whole, are checked by random blocks.
 	ByBlocks bool `json:",omitempty"`
-	// Written says how the data of a verified launch get into the send buffers. Unless the host
-	// waits for them, wrong elements are located.
-	Written Written `json:",omitempty"`
+	// Way says how a verified launch runs, if not in the usual way.
+	Way Way `json:",omitzero"`
 	// Skip is the reason why the case does not run, empty if it runs.
 	Skip string
 	// Extrapolated is true when parts of the model behind a simulated time have no
@@ -83,25 +82,22 @@ type Case struct {
 	Bracket *record.Bracket
 }
 
-// Written says how the data of a verified launch get into the send buffers.
-type Written string
-
-// With WrittenBefore the host waits for the data before the launch. With OwnStream an earlier kernel on the
-// launch's stream writes them. With OtherStream a kernel on another stream writes them, and an event makes
-// the launch wait for it. OwnCopy and OtherCopy copy them from the host on these streams.
-const (
-	WrittenBefore Written = ""
-	OwnStream     Written = "own stream"
-	OtherStream   Written = "other stream"
-	OwnCopy       Written = "own stream by a copy"
-	OtherCopy     Written = "other stream by a copy"
-)
-
-// Apart reports whether the data are written on another stream than the stream of the launch.
-func (w Written) Apart() bool { return w == OtherStream || w == OtherCopy }
-
-// Copied reports whether the data are copied from the host.
-func (w Written) Copied() bool { return w == OwnCopy || w == OtherCopy }
+// Way says how a verified launch runs. The zero Way is a call after the host has waited for the data.
+type Way struct {
+	// AtOnce is true if the launch follows the writing of its data without a wait of the host. Wrong
+	// elements are then located.
+	AtOnce bool `json:",omitempty"`
+	// Apart is true if the data are written on another stream, and an event makes the launch wait for
+	// them. Copied is true if they are copied from the host instead of written by a kernel.
+	Apart, Copied bool `json:",omitempty"`
+	// Urgent is true if the launch runs on a stream of high priority. Captured is true if it replays a
+	// graph, which the first launch captures.
+	Urgent, Captured bool `json:",omitempty"`
+	// Beside is computation that runs at the same time; empty for none.
+	Beside StepDo `json:",omitempty"`
+	// Split is true if the communicators are parts of a communicator of all their ranks.
+	Split bool `json:",omitempty"`
+}
 
 // Named returns the axes with the collectives, element types and operators of these names. Each name has
 // one entry, even if it is given twice.

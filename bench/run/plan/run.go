@@ -89,8 +89,8 @@ type Verification struct {
 	// checked.
 	Blocks     int   `json:"blocks,omitempty"`
 	BlockBytes int64 `json:"block_bytes,omitempty"`
-	// Located are the wrong elements by receiver and sender, for a case whose data are Written
-	// without a wait.
+	// Located are the wrong elements by receiver and sender, for a launch that follows its data
+	// AtOnce.
 	Located []WrongPart `json:"located,omitempty"`
 }
 

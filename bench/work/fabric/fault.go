@@ -96,7 +96,7 @@ func environment(text string, f *Fault) (rest, set string, err error) {
 // options are keys that may be omitted one by one, for each fault. The default is 0, or 1 for part.
 var options = map[string][]string{
 	"missing_rank": whenData, "doubled_rank": whenData, "swapped_blocks": whenData, "stale_buffer": whenData, "corrupt": whenData,
-	"stale_send": append([]string{"across", "copied"}, whenData...),
+	"stale_send": append([]string{"across", "copied", "urgent"}, whenData...),
 }
 
 var faults = []Fault{
@@ -126,7 +126,7 @@ var faults = []Fault{
 	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", line("data swapped", "rank", "index", "when"), at("wrong data"), nil, true},
 	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", line("data stale", "rank", "index", "when"), at("wrong data"), nil, true},
 	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", line("data corrupt", "rank", "index", "when"), at("wrong data"), nil, true},
-	{"stale_send", "stale_send:node=3,gpu=5,first=1,part=0.35", "a GPU sends what its buffer held before the last kernel or copy that wrote it; with across=1 only if another stream wrote it, with copied=1 only if a copy did", line("data stale_send", "rank", "index", "when"), at("wrong data"), nil, true},
+	{"stale_send", "stale_send:node=3,gpu=5,first=1,part=0.35", "a GPU sends what its buffer held before the last kernel or copy that wrote it; with across=1 only if another stream wrote it, with copied=1 only if a copy did, with urgent=1 only if the collective is on a stream of high priority", line("data stale_send", "rank", "index", "when"), at("wrong data"), nil, true},
 }
 
 // InCollectives reports whether the loopback plants a fault, such as corrupt:node=0,gpu=1, only in
@@ -232,7 +232,7 @@ func inWorld(v faultValues, w spec.World) error {
 		if from, given := v["from"]; given && from > v["to"] {
 			return fmt.Errorf("from is at most to")
 		}
-		if slices.Contains([]string{"across", "copied", "first"}, key) && n != 0 && n != 1 {
+		if slices.Contains([]string{"across", "copied", "urgent", "first"}, key) && n != 0 && n != 1 {
 			return fmt.Errorf("%s is 0 or 1", key)
 		}
 		if key == "times" && n == 0 || key == "launches" && n < 1 || key == "sigma" && n > 0.2 {
@@ -264,7 +264,7 @@ func line(words string, keys ...string) planting {
 				if !given {
 					part = 1
 				}
-				text = append(text, part, int(v["first"]), int(v["launch"]), int(v["across"])+2*int(v["copied"]))
+				text = append(text, part, int(v["first"]), int(v["launch"]), int(v["across"])+2*int(v["copied"])+4*int(v["urgent"]))
 			case "launches":
 				text = append(text, math.Floor(v[key]))
 			case "launch", "index":

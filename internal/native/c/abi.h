@@ -139,6 +139,10 @@ typedef struct zb_block {
       ZB_RT("hipMemGetInfo"), ZB_RT("cudaMemGetInfo"))                         \
   SYM(streamCreate, ZB_REQUIRED, int, (void **stream, unsigned flags),         \
       ZB_RT("hipStreamCreateWithFlags"), ZB_RT("cudaStreamCreateWithFlags"))   \
+  SYM(streamPriority, ZB_OPTIONAL("streams of high priority (zbench soak)"),   \
+      int, (void **stream, unsigned flags, int priority),                      \
+      ZB_RT("hipStreamCreateWithPriority"),                                    \
+      ZB_RT("cudaStreamCreateWithPriority"))                                   \
   SYM(streamDestroy, ZB_REQUIRED, int, (void *stream),                         \
       ZB_RT("hipStreamDestroy"), ZB_RT("cudaStreamDestroy"))                   \
   SYM(streamQuery, ZB_REQUIRED, int, (void *stream), ZB_RT("hipStreamQuery"),  \
@@ -295,6 +299,9 @@ typedef struct zb_block {
       ZB_CO("ncclCommGetAsyncError"))                                          \
   SYM(commAbort, ZB_OPTIONAL("giving up a communicator that failed"), int,     \
       (void *comm), ZB_CO("ncclCommAbort"), ZB_CO("ncclCommAbort"))            \
+  SYM(commSplit, ZB_OPTIONAL("communicators by a split (zbench soak)"), int,   \
+      (void *comm, int color, int key, void **out, void *config),              \
+      ZB_CO("ncclCommSplit"), ZB_CO("ncclCommSplit"))                          \
   /* for windows and policies of compute units */                              \
   SYM(commInitConfig, ZB_OPTIONAL("--cta-policy"), int,                        \
       (void **comm, int nranks, zb_unique_id id, int rank, void *config),      \

@@ -4,6 +4,7 @@
 #define ZB_LOOP_H
 
 #include "abi.h"
+#include "timer.h"
 
 /* How a batch ended. */
 enum {
@@ -65,6 +66,9 @@ typedef struct zb_work {
                            * in elements; or NULL */
   int32_t at_once; /* a verification launches without a host wait after filling the buffers */
   int32_t from_host; /* the data of an at_once launch come by a copy from the host */
+  int32_t captured;  /* verification launches replay a graph, which the first of them captures */
+  const zb_step *load; /* for each rank, a launch that runs beside a verification's; or NULL */
+  void **load_on;      /* the streams of the loads */
 } zb_work;
 
 /* A batch of launches on all local ranks. All arrays are in C memory. */

@@ -101,9 +101,12 @@ static inline int zb_mem_info(const zb_table *t, int device, size_t *unused,
   int code = t->setDevice(device);
   return code != 0 ? code : t->memGetInfo(unused, total);
 }
-static inline int zb_stream_create(const zb_table *t, int device, void **s) {
+static inline int zb_stream_create(const zb_table *t, int device, int urgent, void **s) {
+  enum { URGENT = -1 }; /* HIP's highest priority; CUDA has higher ones, but PyTorch uses this one */
   int code = t->setDevice(device);
-  return code != 0 ? code : t->streamCreate(s, ZB_STREAM_NON_BLOCKING);
+  return code != 0 ? code
+         : urgent  ? t->streamPriority(s, ZB_STREAM_NON_BLOCKING, URGENT)
+                   : t->streamCreate(s, ZB_STREAM_NON_BLOCKING);
 }
 static inline int zb_stream_destroy(const zb_table *t, int device, void *s) {
   int code = t->setDevice(device);
@@ -218,6 +221,20 @@ static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
     }
     code = policy == 0 ? t->commInitRank(&comm[i], nranks, *id, first_rank + i)
                        : t->commInitConfig(&comm[i], nranks, *id, first_rank + i, &config);
+  }
+  ended = t->groupEnd();
+  return code != 0 ? code : ended;
+}
+/* Splits the communicators of n local ranks, which share no resources with the new ones. A rank's
+ * color and key have its new communicator and its number there. */
+static inline int zb_comms_split(const zb_table *t, int n, const int32_t *device, void *const *from,
+                                 const int32_t *color, const int32_t *key, void **comm) {
+  zb_config config = zb_config_of(INT_MIN);
+  int code = t->groupStart(), ended;
+  config.share = 0;
+  for (int i = 0; i < n && code == 0; i++) {
+    code = t->setDevice(device[i]) != 0 ? ZB_COLL_UNHANDLED
+                                        : t->commSplit(from[i], color[i], key[i], &comm[i], &config);
   }
   ended = t->groupEnd();
   return code != 0 ? code : ended;

@@ -68,6 +68,12 @@ static int zb_take(zb_batch *b, const zb_verify_args *v, int i) {
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "copy to the host");
 }
 
+/* Makes a rank's stream wait for a point on another stream. */
+static int zb_behind(zb_batch *b, int i, void *event, void *other) {
+  int code = b->table->eventRecord(event, other);
+  return code != 0 ? code : b->table->streamWaitEvent(b->ranks[i].stream, event, 0);
+}
+
 /* Fills the input of a rank's launch, by a kernel or by a copy from the host. If another stream
  * fills the input, the rank's own stream waits for an event on that stream. */
 static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
@@ -85,10 +91,7 @@ static int zb_fill_send(zb_batch *b, const zb_verify_args *v, int i) {
     }
   }
   if (code == 0 && on != r->stream) {
-    code = b->table->eventRecord(event, on);
-    if (code == 0) {
-      code = b->table->streamWaitEvent(r->stream, event, 0);
-    }
+    code = zb_behind(b, i, event, on);
   }
   return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "wait for the fill");
 }
@@ -196,6 +199,18 @@ static int zb_explain_all(zb_batch *b, const zb_verify_args *v) {
   return 0;
 }
 
+/* Launches the graph of the collective, after capturing it on the first call. */
+static int zb_replay_one(zb_batch *b) {
+  b->replays = 1;
+  if (b->nlocal > 0 && b->ranks[0].exec == NULL) {
+    b->slot = 0;
+    if (zb_capture(b)) {
+      return 1;
+    }
+  }
+  return zb_replay(b);
+}
+
 /* Runs the verified launch, with its marks. A short launch is done at the first poll, so
  * cancellation is checked here: the wait alone would never see it. */
 static int zb_launch_one(zb_batch *b) {
@@ -203,11 +218,42 @@ static int zb_launch_one(zb_batch *b) {
     return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
   }
   b->marked = 1;
-  if (zb_mark(b, 0, 0) || zb_launch_all(b, &b->work, 0)) {
+  if (zb_mark(b, 0, 0) || (b->work.captured ? zb_replay_one(b) : zb_launch_all(b, &b->work, 0))) {
     return 1;
   }
   b->launched = 1;
   return zb_mark(b, 0, 1);
+}
+
+/* Starts each rank's load. */
+static int zb_load(zb_batch *b) {
+  const zb_step *load = b->work.load;
+  for (int i = 0; i < b->nlocal && load != NULL; i++) {
+    int code = b->table->setDevice(b->ranks[i].device);
+    if (code == 0) {
+      code = zb_step_launch(b->table, &load[i], b->work.load_on[i]);
+    }
+    if (code != 0) {
+      return zb_fail(b, load[i].vendor != NULL ? ZB_BATCH_VENDOR : ZB_BATCH_RUNTIME, code, i,
+                     "launch the load");
+    }
+  }
+  return 0;
+}
+
+/* Makes each rank's stream wait for the end of its load, so that waiting for the stream is waiting
+ * for both. */
+static int zb_load_ends(zb_batch *b) {
+  for (int i = 0; i < b->nlocal && b->work.load != NULL; i++) {
+    int code = b->table->setDevice(b->ranks[i].device);
+    if (code == 0) {
+      code = zb_behind(b, i, b->ranks[i].stop[2], b->work.load_on[i]);
+    }
+    if (code != 0) {
+      return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "wait for the load");
+    }
+  }
+  return 0;
 }
 
 /* Returns the arguments of one part. */
@@ -227,7 +273,7 @@ static int zb_prepare_all(zb_batch *b, const zb_verify_args *v) {
       }
     }
   }
-  if (zb_wait(b)) {
+  if (zb_wait(b) || zb_load(b)) {
     return 1;
   }
   for (int i = 0; i < b->nlocal && b->work.at_once; i++) {
@@ -256,7 +302,7 @@ void zb_verify(zb_batch *b, const zb_verify_args *v) {
     return;
   }
   zb_moves(b, v, 1);
-  if (!zb_prepare_all(b, v) && !zb_launch_one(b) && !zb_wait(b)) {
+  if (!zb_prepare_all(b, v) && !zb_launch_one(b) && !zb_load_ends(b) && !zb_wait(b)) {
     for (int part = 0; part < v->parts; part++) {
       zb_verify_args one = zb_part(b, v, part);
       if (zb_check_all(b, &one) || zb_explain_all(b, &one)) {

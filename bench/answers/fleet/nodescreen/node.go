@@ -45,6 +45,9 @@ type Node struct {
 	Collective *Rate `json:"collective"`
 	// Links are messages between every two GPUs of the node; absent if they were not run.
 	Links *Links `json:"links,omitempty"`
+	// Soak is the search for wrong data in first messages between the node's GPUs. Its samples are attempts;
+	// it has no rate. Absent if it was not run.
+	Soak *Rate `json:"soak,omitempty"`
 	// Notes list omitted steps with reasons.
 	Notes []string `json:"notes"`
 }
@@ -202,6 +205,7 @@ func (n *Node) rates() []measurement {
 		}
 	}
 	add("collective", "", "node", n.Collective)
+	add("soak", "", "node", n.Soak)
 	for _, g := range n.GPUs {
 		add("memory", "memory of "+g.Name+", ", gpuName(g), g.Memory)
 		add(productRule, "product of "+g.Name+", ", gpuName(g), g.Product)

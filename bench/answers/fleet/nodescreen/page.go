@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zbench/bench/answers/fleet/rails"
+	"zbench/bench/answers/soak"
 	"zbench/bench/base/finding"
 	"zbench/bench/base/plain"
 	"zbench/bench/base/slice"
@@ -65,6 +66,21 @@ func (d *Document) chips() []document.Fact {
 	}
 }
 
+// soaked returns the bound of soaks without wrong data, in words; "" without such a soak.
+func (d *Document) soaked() string {
+	var clean soak.Document
+	for _, n := range d.Reports {
+		if n.Soak != nil && n.Soak.Error == "" {
+			clean.Nodes, clean.Attempts = append(clean.Nodes, n.Host), clean.Attempts+n.Soak.Samples
+		}
+	}
+	if clean.Attempts == 0 {
+		return ""
+	}
+	clean.UpTo = soak.UpTo(0, clean.Attempts)
+	return clean.Counted()
+}
+
 // rankedBlocks returns the nodes with a finding. The nodes without a finding follow, folded.
 func rankedBlocks(standings []*Standing) []document.Block {
 	first := slices.IndexFunc(standings, func(s *Standing) bool { return s.Result == passed })
@@ -89,6 +105,9 @@ func (d *Document) verdict() finding.List {
 		simulated = " (SIMULATED)"
 	}
 	all := finding.List{{Code: "verdict", Severity: d.State.Severity(), Text: d.result() + simulated + d.notChecked()}}
+	if counted := d.soaked(); counted != "" {
+		all = append(all, finding.Finding{Code: "soak", Severity: finding.Note, Text: "soak of each node alone: " + counted})
+	}
 	for _, f := range d.Findings {
 		if f.Host == "" { // nodes that did not report and whose names are unknown
 			all = append(all, f.Finding())

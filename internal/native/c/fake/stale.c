@@ -58,7 +58,7 @@ void zbl_before_write(const zbl_stream *s, const char *to, int copied) {
 
 /* Finds the last kept write that begins at or below an address, and returns the old content there.
  * Returns NULL if no content is kept. Also returns NULL if the fault applies only to writes
- * of another stream, or only to copies, and the write was not of that kind. */
+ * of another stream, only to copies, or only to streams of high priority, and the case is another. */
 const char *zbl_stale(const zbl_stream *s, const char *from, uint64_t bytes) {
   int near = -1;
   for (int i = 0; i < ZBL_KEPT; i++) {
@@ -68,7 +68,8 @@ const char *zbl_stale(const zbl_stream *s, const char *from, uint64_t bytes) {
     }
   }
   return near < 0 || (zbl.faults.data.across & 1 && zbl_kept[near].writer == s) ||
-                 (zbl.faults.data.across & 2 && !zbl_kept[near].copied)
+                 (zbl.faults.data.across & 2 && !zbl_kept[near].copied) ||
+                 (zbl.faults.data.across & 4 && s->priority >= 0)
              ? NULL
              : zbl_kept[near].held + (from - zbl_kept[near].at);
 }

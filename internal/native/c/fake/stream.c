@@ -247,6 +247,22 @@ static int zbl_streamCreate(void **stream, unsigned flags) {
   return ZB_OK;
 }
 
+/* HIP's range of priorities, from 1 (low) to −1. Priorities are stored but have no effect. */
+enum { ZBL_LEAST_PRIORITY = 1, ZBL_GREATEST_PRIORITY = -1 };
+
+/* Makes a stream with a priority. A priority out of range is clamped (ROCm/clr,
+ * hipamd/src/hip_stream.cpp, hipStreamCreateWithPriority). */
+static int zbl_streamPriority(void **stream, unsigned flags, int priority) {
+  int code = zbl_streamCreate(stream, flags);
+  if (code == ZB_OK) {
+    ((zbl_stream *)*stream)->priority = (int8_t)(priority > ZBL_LEAST_PRIORITY ? ZBL_LEAST_PRIORITY
+                                        : priority < ZBL_GREATEST_PRIORITY
+                                            ? ZBL_GREATEST_PRIORITY
+                                            : priority);
+  }
+  return code;
+}
+
 /* Destroys a stream. HIP refuses the null stream here (ROCm/clr, hip_stream.cpp). The loopback
  * accepts it, because rccl-tests -y 1 destroys it after printing its table and would end with
  * that error. */

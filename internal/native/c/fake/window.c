@@ -97,6 +97,29 @@ static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank
   return code;
 }
 
+/* Refuses a communicator that cannot be split. */
+static int zbl_check_parent(const zbl_caller *a, zbl_comm *c, void **out, const void *config) {
+  ZBL_REFUSE_CALL(c == NULL, a, ZB_COLL_ARGUMENT, "%s", zbl_no_comm);
+  ZBL_REFUSE_CALL(out == NULL, a, ZB_COLL_ARGUMENT, "newcomm is NULL");
+  ZBL_REFUSE_CALL(!zbl_config_ok(config), a, ZB_COLL_ARGUMENT, "%s", zbl_bad_config);
+  ZBL_REFUSE_CALL(zbl_not_ready(c), a, ZB_COLL_ARGUMENT, "%s", zbl_unready);
+  ZBL_REFUSE_CALL(zbl_group_mixes(c->nonblocking), a, ZB_COLL_ARGUMENT, "%s", zbl_mixed);
+  return 0;
+}
+
+static int zbl_commSplit(void *comm, int color, int key, void **out, void *config) {
+  zbl_comm *c = zbl_comm_of(comm);
+  const zbl_caller asked = {"commSplit", c};
+  int code;
+  ZBL_ENTER;
+  code = zbl_check_parent(&asked, c, out, config);
+  if (code != 0) {
+    return code;
+  }
+  ZBL_REFUSE_CALL(color < -1, &asked, ZB_COLL_ARGUMENT, "color is below NCCL_SPLIT_NOCOLOR");
+  return zbl_split_rank(c, color, key, zbl_waits_for(config, !c->nonblocking) ? 0 : 1, out);
+}
+
 /* A registered buffer or a window. It can be used like any other buffer. */
 typedef struct zbl_registration {
   uint32_t magic;

@@ -66,7 +66,7 @@ typedef struct zbl_faults {
     int first;       /* 1: only in the first launch of a communicator */
     uint64_t launch; /* not before the launch of a communicator with this number */
     int across;      /* bit 0: only in data that another stream wrote; bit 1: only in data that a
-                      * copy wrote */
+                      * copy wrote; bit 2: only on a stream of high priority */
   } data;
   struct { int on, rank; uint64_t byte; } store;   /* a bit of this byte of a kernel's output
                                                     * flips */

@@ -51,7 +51,6 @@ typedef struct zbs_ipc {
 
 #define ZBS_MORE_STREAMS(SYM)                                                  \
   ZBS_BOTH(SYM, streamCreatePlain, int, (void **stream), "StreamCreate")       \
-  ZBS_BOTH(SYM, streamPriority, int, (void **stream, unsigned flags, int priority), "StreamCreateWithPriority") \
   ZBS_BOTH(SYM, streamGetPriority, int, (void *stream, int *priority), "StreamGetPriority") \
   ZBS_HIP(SYM, streamWithMask, int, (void **stream, uint32_t words, const uint32_t *mask), \
           "hipExtStreamCreateWithCUMask")                                      \
@@ -119,8 +118,6 @@ typedef struct zbs_ipc {
   ZBS_RCCL(SYM, commInitMulti, int,                                            \
                (void **comm, int nranks, zb_unique_id id, int rank, int virtualId), \
                "ncclCommInitRankMulti")                                        \
-  ZBS_NCCL(SYM, commSplit, int, (void *comm, int color, int key, void **out, void *config), \
-               "ncclCommSplit")                                                \
   ZBS_NCCL(SYM, commFinalize, int, (void *comm), "ncclCommFinalize")           \
   ZBS_NCCL(SYM, commCount, int, (void *comm, int *count), "ncclCommCount")     \
   ZBS_NCCL(SYM, commDevice, int, (void *comm, int *device), "ncclCommCuDevice") \

@@ -7,22 +7,6 @@
 
 static int zbl_streamCreatePlain(void **stream) { return zbl_streamCreate(stream, 0); }
 
-/* HIP's range of priorities, from 1 (low) to −1. Priorities are stored but have no effect. */
-enum { ZBL_LEAST_PRIORITY = 1, ZBL_GREATEST_PRIORITY = -1 };
-
-/* Makes a stream with a priority. A priority out of range is clamped (ROCm/clr,
- * hipamd/src/hip_stream.cpp, hipStreamCreateWithPriority). */
-static int zbl_streamPriority(void **stream, unsigned flags, int priority) {
-  int code = zbl_streamCreate(stream, flags);
-  if (code == ZB_OK) {
-    ((zbl_stream *)*stream)->priority = (int8_t)(priority > ZBL_LEAST_PRIORITY ? ZBL_LEAST_PRIORITY
-                                        : priority < ZBL_GREATEST_PRIORITY
-                                            ? ZBL_GREATEST_PRIORITY
-                                            : priority);
-  }
-  return code;
-}
-
 static int zbl_streamGetPriority(void *stream, int *priority) {
   const zbl_stream *s;
   ZBL_ENTER;
