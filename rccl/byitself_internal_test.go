@@ -23,7 +23,7 @@ type hanging struct {
 
 func (*hanging) NewUniqueID() (native.UniqueID, error) { return native.UniqueID{}, nil }
 
-func (h *hanging) InitComms(_ native.UniqueID, ranks, _ int, devices []int, _ int) ([]native.Comm, error) {
+func (h *hanging) InitComms(_ native.UniqueID, ranks, _ int, devices []int, _ int, _ bool) ([]native.Comm, error) {
 	if ranks > 1 || slices.Contains(h.stuck, devices[0]) {
 		<-h.ever
 	}

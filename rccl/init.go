@@ -22,7 +22,7 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 	leave, deadline := d.enter(), d.cfg.Deadlines.Init
 	r, ended := within(ctx, seconds(deadline), func() result {
 		defer leave() // counted before the caller can close the driver
-		comms, err := d.library.InitComms(id, c.Ranks, h.First, devices, c.Policy.Number())
+		comms, err := d.library.InitComms(id, c.Ranks, h.First, devices, c.Policy.Number(), d.cfg.Calls.NonBlocking)
 		return result{comms, err}
 	})
 	if ended {
@@ -60,7 +60,7 @@ func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string)
 			if err != nil {
 				return
 			}
-			comms, err := d.library.InitComms(id, 1, 0, []int{device}, 0)
+			comms, err := d.library.InitComms(id, 1, 0, []int{device}, 0, d.cfg.Calls.NonBlocking)
 			if err != nil {
 				return
 			}

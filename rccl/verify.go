@@ -12,9 +12,6 @@ import (
 	"zbench/internal/native"
 )
 
-// root is the root rank of rooted collectives, the same as in rccl-tests (-r 0).
-const root = 0
-
 // Verify launches the case once, with data that reveal every kind of error, and checks every
 // element of every rank's result on the device. On the loopback, a case that is too large is
 // checked by blocks.
@@ -89,7 +86,7 @@ func (d *Driver) seed(c plan.Case, launch int) uint64 {
 
 // expectation returns the data that a rank sends, and the data that it must receive, in elements.
 func expectation(c plan.Case, rank int, places []int64) native.Expect {
-	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, root)
+	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, c.Root)
 	e := native.Expect{
 		Fill: l.SendBytes / int64(c.Dtype.Size), SendBytes: l.SendBytes, Check: int64(want.Blocks) * l.Count,
 		RecvBytes: l.RecvBytes, Reduced: c.Collective.Reduces,

@@ -26,7 +26,7 @@ var headerSets = map[string]headerSet{
 		headers: vendorHeaders{"ZBENCH_ROCM_INCLUDE", "rocm.h"}, column: 3, value: 1,
 		absent: []string{
 			"hipDeviceAttributeNumberOfXccs", "ncclAlltoAll", "ncclCommDeregister", "ncclCommInitRankConfig", "ncclCommRegister", "ncclCommWindowDeregister",
-			"ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclMemAlloc", "ncclMemFree", "rcclGetAlgoName", "rcclGetCollImplInfo",
+			"ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclInProgress", "ncclMemAlloc", "ncclMemFree", "rcclGetAlgoName", "rcclGetCollImplInfo",
 		},
 	},
 	// A folder with HIP's headers and a newer rccl/rccl.h, which no package has; nothing sets this one.

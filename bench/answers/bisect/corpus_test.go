@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/base/jsonfile"
+	"zbench/bench/hardware/policy"
 	"zbench/bench/run/spec"
 	"zbench/test/schematest"
 )
@@ -27,7 +28,7 @@ func TestTheJournalsSchema(t *testing.T) {
 			Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "rocm",
 			World: spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 8, RanksPerGPU: 2},
 			Sweep: &spec.Sweep{
-				Collectives: []string{"all_reduce"}, Factor: 2, StepBytes: 8, Sizes: []int64{8}, InPlace: []bool{true}, Cache: "cold", GraphLaunches: 1,
+				Collectives: []string{"all_reduce"}, Factor: 2, StepBytes: 8, Sizes: []int64{8}, InPlace: []bool{true}, Cache: "cold", Calls: policy.Calls{GraphLaunches: 1},
 				Groups: []int{2}, Strides: []int{2}, Scales: []int{1},
 			},
 			Kernels: &spec.Kernels{Data: "zeros"},

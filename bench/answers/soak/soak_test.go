@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/base/finding"
 	"zbench/bench/base/jsonfile"
+	"zbench/bench/hardware/policy"
 	"zbench/bench/run/plan"
 	"zbench/bench/run/spec"
 	"zbench/test/longtest"
@@ -403,7 +404,7 @@ func TestTheJournalsSchema(t *testing.T) {
 			Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "rocm",
 			World: spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 8, RanksPerGPU: 2},
 			Sweep: &spec.Sweep{
-				Collectives: Names(), Factor: 2, StepBytes: 8, Sizes: Sizes, InPlace: []bool{true}, Cache: "warm", GraphLaunches: 1,
+				Collectives: Names(), Factor: 2, StepBytes: 8, Sizes: Sizes, InPlace: []bool{true}, Cache: "warm", Calls: policy.Calls{GraphLaunches: 1},
 				Groups: []int{2}, Strides: []int{2}, Scales: []int{1},
 			},
 			Kernels: &spec.Kernels{Data: "zeros"}, Advice: &spec.Advice{Framework: "ddp"},

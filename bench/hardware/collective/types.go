@@ -50,6 +50,7 @@ var ops = []Op{
 	{"max", "largest over ranks"},
 	{"min", "smallest over ranks"},
 	{"avg", "sum over ranks divided by their number"},
+	{"mulsum", "sum over ranks of each rank's data times a factor of its own"},
 }
 
 // Dtypes returns a copy of the table of element types.

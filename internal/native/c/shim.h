@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -80,9 +81,10 @@ static inline const char *zb_runtime_error(const zb_table *t, int code) {
 static inline const char *zb_coll_error(const zb_table *t, int code) {
   return t->collErrorString(code);
 }
-static inline int zb_malloc(const zb_table *t, int device, void **p, size_t n) {
+/* Allocates memory; if `fine` is set, fine-grained memory, which other devices see at once. */
+static inline int zb_malloc(const zb_table *t, int device, int fine, void **p, size_t n) {
   int code = t->setDevice(device);
-  return zb_told(t, code != 0 ? code : t->mallocDevice(p, n));
+  return zb_told(t, code != 0 ? code : fine ? t->extMalloc(p, n, ZB_FINE_GRAINED) : t->mallocDevice(p, n));
 }
 static inline int zb_free(const zb_table *t, int device, void *p) {
   int code = t->setDevice(device);
@@ -101,9 +103,12 @@ static inline int zb_mem_info(const zb_table *t, int device, size_t *unused,
   int code = t->setDevice(device);
   return code != 0 ? code : t->memGetInfo(unused, total);
 }
-static inline int zb_stream_create(const zb_table *t, int device, void **s) {
+/* Makes a stream. With `words` words of a mask, it may only use the compute units of the mask. */
+static inline int zb_stream_create(const zb_table *t, int device, uint32_t words, const uint32_t *mask, void **s) {
   int code = t->setDevice(device);
-  return code != 0 ? code : t->streamCreate(s, ZB_STREAM_NON_BLOCKING);
+  return code != 0   ? code
+         : words > 0 ? t->streamWithMask(s, words, mask)
+                     : t->streamCreate(s, ZB_STREAM_NON_BLOCKING);
 }
 static inline int zb_stream_destroy(const zb_table *t, int device, void *s) {
   int code = t->setDevice(device);
@@ -198,29 +203,41 @@ typedef struct zb_config {
   int collnet, policy, shrink, nvls;
 } zb_config;
 
-static inline zb_config zb_config_of(int policy) {
+static inline zb_config zb_config_of(int policy, int nonblocking) {
   enum { UNDEFINED = INT_MIN };
-  return (zb_config){sizeof(zb_config), 0xcafebeef, 22803, UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, NULL,
+  return (zb_config){sizeof(zb_config), 0xcafebeef, 22803, nonblocking ? 0 : UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, NULL,
                      UNDEFINED, UNDEFINED, NULL, UNDEFINED, policy, UNDEFINED, UNDEFINED};
 }
 
+/* Waits until non-blocking inits of n communicators have ended. Returns the library's result. */
+static inline int zb_comms_ready(const zb_table *t, int n, void *const *comm) {
+  const struct timespec moment = {0, 20000};
+  int code = 0, state = 0;
+  for (int i = 0; i < n && code == 0 && state == 0; i++) {
+    while ((code = t->commGetAsyncError(comm[i], &state)) == 0 && state == ZB_COLL_IN_PROGRESS) {
+      nanosleep(&moment, NULL);
+    }
+  }
+  return code != 0 ? code : state;
+}
 /* Joins n local ranks to a new communicator of nranks ranks, in one group. The ranks are numbered
  * from first_rank on; `device` has their devices. Returns the collectives library's result. */
 static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
                                 int nranks, int first_rank, int n,
-                                const int32_t *device, int policy, void **comm) {
-  zb_config config = zb_config_of(policy);
+                                const int32_t *device, int policy, int nonblocking, void **comm) {
+  zb_config config = zb_config_of(policy, nonblocking);
   int code = t->groupStart(), ended;
   for (int i = 0; i < n && code == 0; i++) {
     if (t->setDevice(device[i]) != 0) {
       code = ZB_COLL_UNHANDLED;
       break;
     }
-    code = policy == 0 ? t->commInitRank(&comm[i], nranks, *id, first_rank + i)
-                       : t->commInitConfig(&comm[i], nranks, *id, first_rank + i, &config);
+    code = policy == 0 && !nonblocking ? t->commInitRank(&comm[i], nranks, *id, first_rank + i)
+                                       : t->commInitConfig(&comm[i], nranks, *id, first_rank + i, &config);
   }
   ended = t->groupEnd();
-  return code != 0 ? code : ended;
+  code = code != 0 ? code : ended;
+  return code == ZB_COLL_IN_PROGRESS ? zb_comms_ready(t, n, comm) : code;
 }
 /* Registers one buffer of each rank with its communicator. The calls are in a group, because
  * registration is collective. The result `took` is the time on the first rank's host, in
@@ -244,9 +261,11 @@ static inline int zb_register(const zb_table *t, int window, int n, const int32_
     }
   }
   ended = t->groupEnd();
+  code = code != 0 ? code : ended;
+  code = code == ZB_COLL_IN_PROGRESS ? zb_comms_ready(t, n, comm) : code;
   t->setDevice(device[0]);
   *took = zb_now(t) - *took;
-  return code != 0 ? code : ended;
+  return code;
 }
 static inline int zb_deregister(const zb_table *t, int window, int device, void *comm, void *handle) {
   int code = t->setDevice(device);
