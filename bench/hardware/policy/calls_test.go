@@ -26,7 +26,7 @@ func TestCallsAreNamed(t *testing.T) {
 }
 
 func TestMaskIsRead(t *testing.T) {
-	for given, want := range map[string]string{"ff": "000000ff", " 0xFF, 1": "000000ff,00000001", "0,ffffffff": "00000000,ffffffff"} {
+	for given, want := range map[string]string{"ff": "000000ff", "0xFF, 1": "000000ff,00000001", "0,ffffffff": "00000000,ffffffff"} {
 		got, err := policy.ReadMask(given)
 		require.NoError(t, err, given)
 		require.Equal(t, want, got)
