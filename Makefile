@@ -214,8 +214,8 @@ FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2
 
 .PHONY: system-test-headers
 system-test-headers: ## The symbol list against the real headers of HIP, RCCL, rocBLAS, hipBLASLt, CUDA, NCCL, cuBLAS and NVML
-	@$(FETCH); rocm=$$(fetch scripts/chroot.sh trixie); sid=$$(fetch scripts/chroot.sh sid); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
-	ZBENCH_ROCM_INCLUDE=$${rocm:+$$rocm/usr/include} ZBENCH_HIPBLASLT_INCLUDE=$${sid:+$$sid/usr/include} \
+	@$(FETCH); rocm=$$(fetch scripts/chroot.sh trixie); sid=$$(fetch scripts/chroot.sh sid); rocm7=$$(fetch scripts/chroot.sh rocm7); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
+	ZBENCH_ROCM_INCLUDE=$${rocm:+$$rocm/usr/include} ZBENCH_ROCM7_INCLUDE=$${rocm7:+$$rocm7/usr/include} ZBENCH_HIPBLASLT_INCLUDE=$${sid:+$$sid/usr/include} \
 	ZBENCH_CUDA11_INCLUDE=$${cuda11:+$$cuda11/usr/include} ZBENCH_CUDA12_INCLUDE=$${cuda12:+$$cuda12/usr/include} \
 		ZBENCH_SYSTEM_TEST=$${CI:-} $(TEST) -count=1 -run Headers ./internal/native
 

@@ -57,7 +57,7 @@ func blockOf(c plan.Case, share int, at, count int64, sender int) native.Block {
 	case receives:
 		b.From = share
 	default:
-		b.From = root
+		b.From = c.Root
 	}
 	if sends {
 		b.To, b.SendAt = share, at+int64(share)*c.Layout.Count
@@ -70,7 +70,7 @@ func blockOf(c plan.Case, share int, at, count int64, sender int) native.Block {
 
 // ofBlock returns the data of a block that a rank sends, and the data that it must receive.
 func ofBlock(c plan.Case, rank int, b native.Block) native.Expect {
-	want := c.Collective.Result(rank, c.Ranks, root)
+	want := c.Collective.Result(rank, c.Ranks, c.Root)
 	e := native.Expect{Reduced: c.Collective.Reduces, Block: b.Count, Source: b.From, FillBase: b.SendAt, SendAt: b.SendAt, RecvAt: b.RecvAt}
 	if b.From < 0 || b.From == rank {
 		e.Fill = b.Count

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"zbench/bench/hardware/collective"
+	"zbench/bench/hardware/policy"
 	"zbench/bench/run/plan"
 	"zbench/internal/native"
 )
@@ -59,8 +60,11 @@ func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
 	for i := range d.ranks {
 		m := &d.ranks[i]
 		alloc := d.library.Alloc
-		if room.Library {
+		switch {
+		case room.Library:
 			alloc = d.library.AllocLibrary
+		case d.cfg.Calls.MemoryType == policy.Fine:
+			alloc = d.library.AllocFine
 		}
 		arena, err := alloc(m.rank.Device, need)
 		if err != nil {
@@ -116,7 +120,7 @@ func (d *Driver) place(c plan.Case) {
 		d.batch.SetRank(i, m.rank)
 	}
 	d.work = native.Work{
-		Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, Count: l.Count,
+		Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, Root: c.Root, Count: l.Count,
 		Slots: p.Slots, SendStride: p.SendStride, RecvStride: p.RecvStride, Places: c.SendPlaces(),
 		AtOnce: c.Way.AtOnce, FromHost: c.Way.Copied, Captured: c.Way.Captured,
 	}

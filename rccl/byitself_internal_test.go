@@ -23,7 +23,7 @@ type hanging struct {
 
 func (*hanging) NewUniqueID() (native.UniqueID, error) { return native.UniqueID{}, nil }
 
-func (h *hanging) InitComms(_ native.UniqueID, ranks, _ int, devices []int, _ int) ([]native.Comm, error) {
+func (h *hanging) InitComms(_ native.UniqueID, ranks, _ int, devices []int, _ int, _ bool) ([]native.Comm, error) {
 	if ranks > 1 || slices.Contains(h.stuck, devices[0]) {
 		<-h.ever
 	}
@@ -52,7 +52,7 @@ func TestInitThatDoesNotEndNamesTheStuckRank(t *testing.T) {
 			d := &Driver{cfg: Config{Ranks: 4, FirstRank: 8, World: 16, Deadlines: plan.Deadlines{Init: 7}}, library: l}
 			c := plan.Comms{Ranks: 16, Count: 1}
 			_, err := d.initComms(t.Context(), c, c.Held(8, 4)[0], []int{0, 1, 2, 3}, func() ([]native.Comm, error) {
-				return l.InitComms(native.UniqueID{}, 16, 8, []int{0, 1, 2, 3}, 0)
+				return l.InitComms(native.UniqueID{}, 16, 8, []int{0, 1, 2, 3}, 0, false)
 			})
 			stuck, ok := errors.AsType[*unended](err)
 			require.True(t, ok)

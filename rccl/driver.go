@@ -51,8 +51,8 @@ type Config struct {
 	VerifyBudget int64
 	// Seed determines the data of a verification.
 	Seed uint64
-	// Graphs is true if bursts are captured and replayed.
-	Graphs bool
+	// Calls says how the libraries are called.
+	Calls policy.Calls
 	// Log returns what the library has logged. The result `known` is false if the library does not
 	// log how it runs collectives. A nil Log counts as `known` = false.
 	Log func() (text []byte, known bool)

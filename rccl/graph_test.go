@@ -49,7 +49,7 @@ func TestReplaysSpareTheHost(t *testing.T) {
 	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 8}
 	d, _ := open(t, w, fabric.Conditions{Seed: 1}, nil)
 	a := axes(t, w, "all_reduce")
-	a.MaxBytes, a.Graph, a.InPlace = a.MinBytes, 5, []bool{false}
+	a.MaxBytes, a.Calls.GraphLaunches, a.InPlace = a.MinBytes, 5, []bool{false}
 	r := run(t, d, a.Cases(), plan.DefaultOptions())[0]
 	require.Equal(t, record.OK, r.Status, r.Reason)
 	require.Equal(t, record.VerifiedOK, r.Verified.State)

@@ -60,7 +60,7 @@ func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string)
 			if err != nil {
 				return
 			}
-			comms, err := d.library.InitComms(id, 1, 0, []int{device}, 0)
+			comms, err := d.library.InitComms(id, 1, 0, []int{device}, 0, d.cfg.Calls.NonBlocking)
 			if err != nil {
 				return
 			}

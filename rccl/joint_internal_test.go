@@ -74,6 +74,10 @@ func (p *party) Alloc(device int, bytes int64) (native.Buffer, error) {
 	return p.p.Alloc(device, bytes)
 }
 
+func (p *party) AllocFine(device int, bytes int64) (native.Buffer, error) {
+	return p.Alloc(device, bytes)
+}
+
 func (p *party) AllocLibrary(device int, bytes int64) (native.Buffer, error) {
 	return p.Alloc(device, bytes)
 }
@@ -139,7 +143,7 @@ func (*party) SplitComms([]native.Comm, []int, []int) ([]native.Comm, error) {
 }
 
 // InitComms blocks until all ranks of the communicator have joined, as RCCL does.
-func (p *party) InitComms(id native.UniqueID, ranks, first int, devices []int, _ int) ([]native.Comm, error) {
+func (p *party) InitComms(id native.UniqueID, ranks, first int, devices []int, _ int, _ bool) ([]native.Comm, error) {
 	key := fmt.Sprintf("init %x of %d", id, ranks)
 	p.mu.Lock()
 	m := p.meetings[key]
@@ -160,7 +164,7 @@ func (p *party) InitComms(id native.UniqueID, ranks, first int, devices []int, _
 			panic("an id that no process made")
 		}
 		p.ids[id]++
-		comms, err := p.p.InitComms(id, ranks, 0, all, 0)
+		comms, err := p.p.InitComms(id, ranks, 0, all, 0, false)
 		m.out = joined{comms, err}
 		close(m.done)
 	}

@@ -21,11 +21,9 @@ func Open(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Graphs {
-		if err := p.CanCapture(); err != nil {
-			p.Close()
-			return nil, err
-		}
+	if err := p.CanCall(cfg.Calls); err != nil {
+		p.Close()
+		return nil, err
 	}
 	d := newDriver(cfg, p, provided{p})
 	if err := d.open(); err != nil {
@@ -134,7 +132,7 @@ func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 			}
 			o.devices = append(o.devices, info)
 		}
-		stream, err := d.provider.NewStream(device)
+		stream, err := d.provider.NewStream(device, d.cfg.Calls.Mask()...)
 		if err != nil {
 			o.err = err
 			return o

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/hardware/policy"
 	"zbench/internal/native"
 )
 
@@ -34,6 +35,7 @@ type partBatch struct {
 
 func (b *partBatch) SetRank(i int, r native.Rank)     { b.ranks[i] = r }
 func (b *partBatch) SetPeers(int, int, int)           {}
+func (b *partBatch) SetCalls(policy.Calls)            {}
 func (b *partBatch) SetApart(apart bool)              { b.apart = apart }
 func (b *partBatch) UseFunctions(f *native.Functions) { require.NotNil(b.t, f) }
 func (b *partBatch) Cancel()                          {}

@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/base/slice"
 	"zbench/bench/hardware/backend"
+	"zbench/bench/hardware/collective"
 	"zbench/bench/hardware/policy"
 	"zbench/bench/run/plan"
 	"zbench/internal/native"
@@ -24,6 +25,9 @@ func (d *Driver) Unserved(c plan.Case) string {
 		name = "NCCL"
 	}
 	version := p.CollectivesVersion()
+	if symbol := p.Lacks("opCreate", "opDestroy"); c.Op == collective.Mulsum && symbol != "" {
+		return fmt.Sprintf("%s %s has no %s, which -o %s needs", name, version, symbol, c.Op)
+	}
 	return c.Policy.Unserved(c.Collective, c.Nodes, policy.Library{
 		Name: name + " " + version, Version: version, NCCL: nccl, Lacks: p.Lacks,
 		CUMem: getenv != nil && getenv("NCCL_CUMEM_ENABLE") == "1",

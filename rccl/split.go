@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"zbench/bench/base/slice"
+	"zbench/bench/hardware/policy"
 	"zbench/bench/run/plan"
 	"zbench/internal/native"
 )
@@ -16,6 +17,7 @@ import (
 type library interface {
 	Memory(device int) (free, total int64, err error)
 	Alloc(device int, bytes int64) (native.Buffer, error)
+	AllocFine(device int, bytes int64) (native.Buffer, error)
 	AllocLibrary(device int, bytes int64) (native.Buffer, error)
 	Free(native.Buffer) error
 	Register(window bool, comms []native.Comm, buffers []native.Buffer) ([]native.Registration, float64, error)
@@ -23,7 +25,7 @@ type library interface {
 	Implementation(comm native.Comm, w native.Work, send, recv native.Address, graph bool) string
 	BeginCase(key uint64)
 	NewUniqueID() (native.UniqueID, error)
-	InitComms(id native.UniqueID, ranks, first int, devices []int, cta int) ([]native.Comm, error)
+	InitComms(id native.UniqueID, ranks, first int, devices []int, cta int, nonblocking bool) ([]native.Comm, error)
 	SplitComms(from []native.Comm, colors, keys []int) ([]native.Comm, error)
 	FreeComm(native.Comm) error
 	AbortComm(native.Comm) error
@@ -35,6 +37,7 @@ type launcher interface {
 	SetRank(i int, r native.Rank)
 	SetPeers(i, to, from int)
 	SetApart(apart bool)
+	SetCalls(c policy.Calls)
 	UseFunctions(f *native.Functions)
 	MakeEvents() error
 	SetWork(w native.Work, deadline float64) error
@@ -116,7 +119,7 @@ func (d *Driver) JoinBeside(ctx context.Context, c plan.Comms, ids []plan.CommID
 	defer d.enter()()
 	l := lane{}
 	for _, m := range d.ranks {
-		stream, err := d.provider.NewStream(m.rank.Device)
+		stream, err := d.provider.NewStream(m.rank.Device, d.cfg.Calls.Mask()...)
 		if err != nil {
 			return errors.Join(err, d.freeStreams(l))
 		}
@@ -144,7 +147,7 @@ func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID)
 		}
 		devices := slice.Map(h.Ranks, func(rank int) int { return d.ranks[rank-d.cfg.FirstRank].rank.Device })
 		comms, err := d.initComms(ctx, joined, h, devices, func() ([]native.Comm, error) {
-			return d.library.InitComms(id, joined.Ranks, h.First, devices, joined.Policy.Number())
+			return d.library.InitComms(id, joined.Ranks, h.First, devices, joined.Policy.Number(), d.cfg.Calls.NonBlocking)
 		})
 		for i, comm := range comms {
 			r := l.ranks[h.Ranks[i]-d.cfg.FirstRank]
@@ -215,6 +218,7 @@ func (d *Driver) give(up func(native.Comm) error) error {
 func (d *Driver) newBatch() error {
 	d.batch = d.library.newBatch(d.local)
 	d.batch.SetApart(!d.alone())
+	d.batch.SetCalls(d.cfg.Calls)
 	for i := range d.local {
 		d.batch.SetRank(i, d.ranks[i].rank)
 	}

@@ -7,13 +7,11 @@ import (
 
 	"zbench/bench/base/unit"
 	"zbench/bench/hardware/collective"
+	"zbench/bench/hardware/policy"
 	"zbench/bench/run/plan"
 	"zbench/bench/run/record"
 	"zbench/internal/native"
 )
-
-// root is the root rank of rooted collectives, the same as in rccl-tests (-r 0).
-const root = 0
 
 // Verify launches the case once, with data that reveal every kind of error, and checks every
 // element of every rank's result on the device. On the loopback, a case that is too large is
@@ -96,7 +94,7 @@ func (d *Driver) lacks(c plan.Case) string {
 	}
 	var err error
 	if c.Way.Captured {
-		err = d.provider.CanCapture()
+		err = d.provider.CanCall(policy.Calls{GraphLaunches: 1})
 	}
 	if err == nil {
 		_, err = d.workOf(c.Way.Beside)
@@ -117,7 +115,7 @@ func (d *Driver) seed(c plan.Case, launch int) uint64 {
 
 // expectation returns the data that a rank sends, and the data that it must receive, in elements.
 func expectation(c plan.Case, rank int, places []int64) native.Expect {
-	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, root)
+	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, c.Root)
 	e := native.Expect{
 		Fill: l.SendBytes / int64(c.Dtype.Size), SendBytes: l.SendBytes, Check: int64(want.Blocks) * l.Count,
 		RecvBytes: l.RecvBytes, Reduced: c.Collective.Reduces,

@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Make a chroot of Debian for tests without a GPU, with ROCm's libraries or with PyTorch.
 #
-#   scripts/chroot.sh trixie|sid|torch|torch-sid|plain-bookworm|plain-trixie [DIR]     as root; prints the folder
+#   scripts/chroot.sh NAME [DIR]     as root; prints the folder
 #
 #   trixie  HIP 5.7 with hiprtc inside it, and RCCL (NCCL API 2.13.4), with headers;
 #           the headers of rocBLAS 5.5 without its library
 #   sid     the newest HIP whose hiprtc is a library of its own (6 or later);
 #           the headers of hipBLASLt without its library
+#   rocm7   sid with HIP, hiprtc and RCCL 7 of Debian's suite experimental, with headers
 #
 #   torch      trixie with PyTorch 2.6 for CPUs, without ROCm
 #   torch-sid  sid with sid's newer PyTorch, without ROCm
 #
 #   plain-bookworm, plain-trixie  Debian 12 and 13 as installed; plain-trixie also has rpm
 #
-# trixie and sid have a compiler and Open MPI; sid's UCX is built with ROCm.
+# trixie, sid and rocm7 have a compiler, trixie and sid also Open MPI; sid's UCX is built with ROCm.
 #
 # DIR is $ZBENCH_CHROOTS/NAME by default (~/.cache/zbench/chroots). A finished
 # chroot is kept and used again. A run that was cut off continues where it stopped.
@@ -23,11 +24,12 @@ set -euo pipefail
 name=${1:-}
 case $name in
 trixie | sid) suite=$name ;;
+rocm7) suite=sid ;;
 torch) suite=trixie ;;
 torch-sid) suite=sid ;;
 plain-*) suite=${name#plain-} ;;
 *)
-	echo "usage: $0 trixie|sid|torch|torch-sid|plain-bookworm|plain-trixie [DIR]" >&2
+	echo "usage: $0 trixie|sid|rocm7|torch|torch-sid|plain-bookworm|plain-trixie [DIR]" >&2
 	exit 2
 	;;
 esac
@@ -47,6 +49,7 @@ sid)
 	wanted="newest libhiprtc and its libamdhip64, $mpi"
 	headers="libhipblaslt-dev libhipblas-common-dev libamdhip64-dev"
 	;;
+rocm7) wanted="librccl1 librccl-dev libamdhip64-dev rocm-device-libs-22 build-essential" ;;
 torch*) wanted="python3-torch python3-numpy" ;;
 plain-trixie) wanted=rpm ;;
 plain-*) wanted= ;;
@@ -88,6 +91,11 @@ inside() { DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$dir" "$@" >&2; }
 rm -f "$done_marker"
 cp -L /etc/resolv.conf "$dir/etc/resolv.conf"
 inside dpkg --configure -a
+if [ "$name" = rocm7 ]; then
+	# apt would take nothing from experimental unless asked. Only ROCm comes from there.
+	echo "deb $mirror experimental main" >"$dir/etc/apt/sources.list.d/experimental.list"
+	printf 'Package: librccl* libamd* libhip* libhsa* librocm* rocm*\nPin: release a=experimental\nPin-Priority: 500\n' >"$dir/etc/apt/preferences.d/rocm"
+fi
 # A mirror may be older than sid's expiry dates; the signature is still checked.
 inside apt-get -o Acquire::Check-Valid-Until=false update
 packages=$wanted

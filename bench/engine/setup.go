@@ -148,7 +148,7 @@ func (u *Setup) onHardware(launched bool) error {
 func (u *Setup) plan() error {
 	s, w := u.Spec.Sweep, u.Spec.World
 	u.axes = plan.Axes{
-		MinBytes: s.MinBytes, MaxBytes: s.MaxBytes, Factor: s.Factor, Step: s.StepBytes, Sizes: s.Sizes, Graph: s.GraphLaunches, InPlace: s.InPlace,
+		MinBytes: s.MinBytes, MaxBytes: s.MaxBytes, Factor: s.Factor, Step: s.StepBytes, Sizes: s.Sizes, Calls: s.Calls, Roots: s.Roots, InPlace: s.InPlace,
 		Policies: policy.All(s.Register, s.CTAPolicy),
 		World:    w, Groups: s.Groups, Strides: s.Strides, Scales: s.Scales,
 	}
@@ -160,15 +160,15 @@ func (u *Setup) plan() error {
 	}
 	u.Options = plan.DefaultOptions()
 	o := &u.Options
-	o.Iterations, o.Warmup, o.Checks = s.Iterations, s.Warmup, s.Checks
+	o.Iterations, o.Warmup, o.Checks = s.Iterations*max(s.Aggregate, 1), s.Warmup, s.Checks
 	o.Burst.Precision, o.Burst.MaxTime = s.Precision, s.MaxTime
 	o.Isolated.Precision, o.Isolated.MaxTime = s.Precision, s.MaxTime
 	o.EveryRank = u.keepsSamples()
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	if n := s.Iterations * max(s.GraphLaunches, 1); n > plan.MaxLaunches {
-		return fmt.Errorf("a burst of %d launches (-n times -G) is more than %d", n, plan.MaxLaunches)
+	if n := o.Iterations * max(s.GraphLaunches, 1); n > plan.MaxLaunches {
+		return fmt.Errorf("a burst of %d launches (-n times -m times -G) is more than %d", n, plan.MaxLaunches)
 	}
 	return nil
 }

@@ -96,8 +96,11 @@ func sweepText(rec *record.Record) string {
 	if len(s.Sizes) > 0 {
 		parts[4] = "sizes as listed"
 	}
-	if s.GraphLaunches > 0 {
-		parts[0] += fmt.Sprintf(", captured into a graph that is replayed %d times", s.GraphLaunches)
+	if s.Aggregate > 1 {
+		parts[0] = unit.Count(s.Iterations, "group") + " per burst"
+	}
+	if calls := s.Calls.String(); calls != "" {
+		parts[0] += ", " + calls
 	}
 	return strings.Join(parts, ", ") + "." + addedText(rec)
 }

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/hardware/backend"
 	"zbench/bench/hardware/device"
+	"zbench/bench/hardware/policy"
 	"zbench/bench/run/plan"
 	"zbench/bench/run/record"
 	"zbench/bench/run/spec"
@@ -73,7 +74,8 @@ type opening struct {
 	// is the memory for verified buffers, in bytes.
 	Cache        int64 `json:"cache,omitempty"`
 	VerifyBudget int64 `json:"verify_budget,omitempty"`
-	Graphs       bool  `json:"graphs,omitempty"`
+	// Calls says how the libraries are called.
+	Calls policy.Calls `json:"calls,omitzero"`
 	// Deadlines are the time limits of calls that can hang.
 	Deadlines plan.Deadlines `json:"deadlines"`
 	// Machine is the loopback's machine file; empty on hardware. Arena is the file that the
@@ -93,7 +95,7 @@ type opening struct {
 func openingOf(u *engine.Setup) opening {
 	w := opening{
 		Backend: u.Spec.Backend, World: u.Spec.World, Seed: u.Spec.Seed,
-		Cache: u.Cache, VerifyBudget: u.Spec.Sweep.VerifyBudget, Graphs: u.Spec.Sweep.GraphLaunches > 0,
+		Cache: u.Cache, VerifyBudget: u.Spec.Sweep.VerifyBudget, Calls: u.Spec.Sweep.Calls,
 	}
 	if u.Machine != nil {
 		w.Machine = u.Machine.Text()
@@ -172,7 +174,7 @@ func (s State) tuningLog() ([]byte, bool) {
 func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg rccl.Config) (*collectivesDriver, error) {
 	cfg.Native.Backend, cfg.Native.Machine, cfg.Native.Getenv = w.Backend, w.Machine, s.Getenv
 	cfg.Deadlines, cfg.Log = w.Deadlines, s.tuningLog
-	cfg.RanksPerDevice, cfg.CacheBytes, cfg.VerifyBudget, cfg.Seed, cfg.Graphs = w.World.Share(), w.Cache, w.VerifyBudget, w.Seed, w.Graphs
+	cfg.RanksPerDevice, cfg.CacheBytes, cfg.VerifyBudget, cfg.Seed, cfg.Calls = w.World.Share(), w.Cache, w.VerifyBudget, w.Seed, w.Calls
 	simulated := len(w.Machine) > 0
 	tell := func() {}
 	if !simulated {

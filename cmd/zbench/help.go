@@ -33,7 +33,7 @@ var flagGroups = withRows([]flagGroup{
 		"datatype", "dtype", "op", "place", "skew", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
-		"iters", "warmup_iters", "hipgraph", "register", "cta-policy", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds", "attempts", "for", "risk",
+		"iters", "warmup_iters", "agg_iters", "blocking", "hipgraph", "nonblocking", "memory_type", "cumask", "register", "cta-policy", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds", "attempts", "for", "risk",
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",

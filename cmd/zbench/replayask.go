@@ -15,6 +15,7 @@ import (
 	"zbench/bench/base/option"
 	"zbench/bench/engine"
 	"zbench/bench/files/trace"
+	"zbench/bench/hardware/policy"
 	"zbench/bench/run/plan"
 	"zbench/bench/run/spec"
 )
@@ -143,7 +144,7 @@ func (a *asked) place(w spec.World, cases []plan.Case) {
 	sweep := *a.want.Sweep
 	sweep.Collectives, sweep.Sizes, sweep.Groups, sweep.Scales, sweep.Strides = nil, nil, nil, nil, nil
 	sweep.Register, sweep.CTAPolicy = nil, nil // drop the record's policies: the steps have their own
-	sweep.MinBytes, sweep.MaxBytes, sweep.Factor, sweep.StepBytes, sweep.GraphLaunches = 1<<20, 1<<20, 2, 0, 0
+	sweep.MinBytes, sweep.MaxBytes, sweep.Factor, sweep.StepBytes, sweep.Calls = 1<<20, 1<<20, 2, 0, policy.Calls{}
 	for _, c := range cases {
 		sweep.Collectives = append(sweep.Collectives, c.Collective.Name)
 		if c.Split.Group > 0 {

@@ -39,7 +39,7 @@ func (v *flagValue[T]) Set(text string) error {
 }
 
 // otherNames are other spellings that are accepted. --cudagraph is from nccl-tests.
-var otherNames = map[string]string{"warmup-iters": "warmup_iters", "cudagraph": "hipgraph"}
+var otherNames = map[string]string{"warmup-iters": "warmup_iters", "cudagraph": "hipgraph", "agg-iters": "agg_iters", "memory-type": "memory_type"}
 
 // specRows returns the rows of specFlags with these names.
 func specRows(names []string) []specFlag {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"zbench/bench/hardware/policy"
 )
 
 // Element types and operators by zbench's names. The values are from ncclDataType_t and
@@ -22,7 +24,7 @@ var (
 		"int8": 0, "uint8": 1, "int32": 2, "uint32": 3, "int64": 4, "uint64": 5,
 		"half": 6, "float": 7, "double": 8, "bfloat16": 9, "f8e4m3": 10, "f8e5m2": 11,
 	}
-	opCodes = map[string]C.int32_t{"": 0, "sum": 0, "prod": 1, "max": 2, "min": 3, "avg": 4}
+	opCodes = map[string]C.int32_t{"": 0, "sum": 0, "prod": 1, "max": 2, "min": 3, "avg": 4, "mulsum": C.ZB_MULSUM}
 )
 
 // The errors of a batch that ended without a result.
@@ -168,6 +170,12 @@ func (b *Batch) SetApart(apart bool) {
 	b.c.apart = C.int32_t(b2i(apart))
 }
 
+// SetCalls sets how bursts launch: how many launches are in one group, and how the host waits after
+// each group. It also sets whether the communicators are non-blocking.
+func (b *Batch) SetCalls(c policy.Calls) {
+	b.c.aggregate, b.c.blocking, b.c.nonblocking = C.int32_t(c.Aggregate), C.int32_t(c.Blocking), C.int32_t(b2i(c.NonBlocking)) //nolint:gosec // checked by Calls.Check
+}
+
 // MakeEvents creates the events of isolated timing for every rank. Call it once, after
 // all ranks are set.
 func (b *Batch) MakeEvents() error {
@@ -261,7 +269,7 @@ func (b *Batch) SetDeadline(seconds float64) { b.c.deadline_s = C.double(seconds
 
 // Burst launches the work `iterations` times on every rank, waits, and returns the seconds
 // per launch of each local rank. If replays is not 0, the launches are captured into a
-// graph before the timing, and the graph is launched `replays` times; CanCapture must have
+// graph before the timing, and the graph is launched `replays` times; CanCall must have
 // returned nil. The slice is valid until the next run.
 func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
 	seconds := b.seconds(1)
@@ -274,7 +282,7 @@ func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
 // wait.
 func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 	if replays > 0 {
-		if err := b.p.CanCapture(); err != nil {
+		if err := b.p.CanCall(policy.Calls{GraphLaunches: replays}); err != nil {
 			return err
 		}
 	}

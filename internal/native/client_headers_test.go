@@ -92,7 +92,6 @@ const sharedTable = `extern "C" {
 #define ZB_FIELD(field, need, ret, args, ...) ret(*field) args;
 struct zbs_table { ZBS_MORE(ZB_FIELD) };
 template <> constexpr std::string_view zb::called<hipStreamCaptureStatus> = "status";
-template <> constexpr std::string_view zb::called<ncclScalarResidence_t> = "residence";
 template <> constexpr std::string_view zb::called<hipPointer_attribute> = "fact";
 template <> constexpr std::string_view zb::called<hipMemPoolAttr> = "about";
 template <> constexpr std::string_view zb::called<hipMemAccessFlags> = "access";

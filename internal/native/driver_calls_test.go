@@ -39,7 +39,7 @@ func newRig(t testing.TB, n int, note bool) *rig {
 	for i := range devices {
 		devices[i] = i
 	}
-	comms, err := r.p.InitComms(native.UniqueID{}, n, 0, devices, 0)
+	comms, err := r.p.InitComms(native.UniqueID{}, n, 0, devices, 0, false)
 	require.NoError(t, err)
 	r.b = r.p.NewBatch(n)
 	t.Cleanup(r.b.Close)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/hardware/policy"
 	"zbench/internal/native"
 )
 
@@ -97,13 +98,13 @@ func TestRuntimeWithoutGraphs(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	defer p.Close()
-	require.ErrorIs(t, p.CanCapture(), native.ErrUnavailable)
-	require.ErrorContains(t, p.CanCapture(), "no hipStreamBeginCapture, which graphs (-G) need")
+	require.ErrorIs(t, p.CanCall(policy.Calls{GraphLaunches: 1}), native.ErrUnavailable)
+	require.ErrorContains(t, p.CanCall(policy.Calls{GraphLaunches: 1}), "no hipStreamBeginCapture, which -G needs")
 	b := p.NewBatch(1)
 	defer b.Close()
 	_, err = b.Burst(1, 1)
 	require.ErrorIs(t, err, native.ErrUnavailable)
-	require.NoError(t, openLoopback(t).CanCapture())
+	require.NoError(t, openLoopback(t).CanCall(policy.Calls{GraphLaunches: 1}))
 }
 
 // On the loopback a launch that is refused ends the capture: the next burst runs,
@@ -134,7 +135,7 @@ func loopbackBatch(t *testing.T, p *native.Provider) *native.Batch {
 	const n = 8
 	id, err := p.NewUniqueID()
 	require.NoError(t, err)
-	comms, err := p.InitComms(id, n, 0, []int{0, 1, 2, 3, 4, 5, 6, 7}, 0)
+	comms, err := p.InitComms(id, n, 0, []int{0, 1, 2, 3, 4, 5, 6, 7}, 0, false)
 	require.NoError(t, err)
 	b := p.NewBatch(n)
 	t.Cleanup(b.Close)

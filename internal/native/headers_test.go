@@ -26,8 +26,12 @@ var headerSets = map[string]headerSet{
 		headers: vendorHeaders{"ZBENCH_ROCM_INCLUDE", "rocm.h"}, column: 3, value: 1,
 		absent: []string{
 			"hipDeviceAttributeNumberOfXccs", "ncclAlltoAll", "ncclCommDeregister", "ncclCommInitRankConfig", "ncclCommRegister", "ncclCommWindowDeregister",
-			"ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclMemAlloc", "ncclMemFree", "rcclGetAlgoName", "rcclGetCollImplInfo",
+			"ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclInProgress", "ncclMemAlloc", "ncclMemFree", "rcclGetAlgoName", "rcclGetCollImplInfo",
 		},
+	},
+	"rocm_7": { // HIP and RCCL 7.2.4, with NCCL's 2.27.7
+		headers: vendorHeaders{"ZBENCH_ROCM7_INCLUDE", "rocm.h"}, column: 3, value: 1,
+		absent: []string{"ncclAlltoAll", "rcclGetAlgoName", "rcclGetCollImplInfo"},
 	},
 	// A folder with HIP's headers and a newer rccl/rccl.h, which no package has; nothing sets this one.
 	"rccl_2.30": {

@@ -21,7 +21,7 @@ func newWorld(t *testing.T, j job, count int, rng *rand.Rand) world {
 	for rank := range j.n {
 		j.fill(t, b, rank)
 		for i := range count {
-			w.given[i] = append(w.given[i], j.e.decode(b.at(i)))
+			w.given[i] = append(w.given[i], j.e.multiply(j.op, rank, j.e.decode(b.at(i))))
 		}
 	}
 	w.clean = w.reduce(func(ranks []value) []value { return ranks })
@@ -100,6 +100,10 @@ func TestKernelFindsFaults(t *testing.T) {
 			require.Positive(t, missing, "n %d", j.n)
 			require.Positive(t, doubled, "n %d", j.n)
 			require.Positive(t, replaced, "n %d", j.n)
+		}
+		if j.op == opMulsum {
+			omitted := w.checkResult(t, w.reduce(func(v []value) []value { v[r] = w.e.divide(r, v[r]); return v }))
+			require.Positive(t, omitted, "n %d: the factor of rank %d", j.n, r)
 		}
 		w.findsPlaces(t)
 	})

@@ -46,9 +46,10 @@ const (
 	opMax
 	opMin
 	opAvg
+	opMulsum
 )
 
-var opNames = []string{"sum", "prod", "max", "min", "avg"}
+var opNames = []string{"sum", "prod", "max", "min", "avg", "mulsum"}
 
 // value is one element: f for floats, else i as bits, modulo 2^width.
 type value struct {
@@ -155,6 +156,37 @@ func (e element) quotient(v value, n int) value {
 	q.Quo(new(big.Float).SetPrec(53).SetFloat64(v.f), new(big.Float).SetInt64(int64(n)))
 	f, _ := q.Float64()
 	return value{f: f}
+}
+
+// multiplier is what the library multiplies a rank's data by under mulsum.
+func (e element) multiplier(rank int) uint64 {
+	one := uint64(3)
+	if e.float() {
+		one = 2
+	}
+	if rank%2 == 1 {
+		return one * one
+	}
+	return one
+}
+
+// multiply is what a library makes of a rank's data before it reduces them.
+func (e element) multiply(op, rank int, v value) value {
+	if op != opMulsum {
+		return v
+	}
+	m := e.multiplier(rank)
+	return value{f: e.round(v.f * float64(m)), i: e.wrap(v.i * m)}
+}
+
+// divide reverts multiply.
+func (e element) divide(rank int, v value) value {
+	m := e.multiplier(rank)
+	if e.float() {
+		return value{f: v.f / float64(m)}
+	}
+	inverse := new(big.Int).ModInverse(new(big.Int).SetUint64(m), new(big.Int).Lsh(big.NewInt(1), 64))
+	return value{i: e.wrap(v.i * inverse.Uint64())}
 }
 
 // reduce merges the contributions in one of several orders.

@@ -92,6 +92,11 @@ func count(b bool) int {
 
 // gives is what rank contributes to element index.
 func (r rules) gives(index uint64, rank int) value {
+	if r.op == opMulsum {
+		sum := r
+		sum.op = opSum
+		return r.e.divide(rank, sum.gives(index, rank))
+	}
 	h := hash(r.seed, index, 0)
 	switch {
 	case r.op == opMax || r.op == opMin:

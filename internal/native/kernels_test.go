@@ -156,7 +156,7 @@ func reducedExactInAnyOrder(t *testing.T, elements func(n int) int) {
 					require.Equal(t, bits, b.at(i), "n %d rank %d element %d: %v", j.n, rank, i, v)
 					require.True(t, ok, "n %d rank %d element %d: %v", j.n, rank, i, v)
 				}
-				given[i] = append(given[i], v)
+				given[i] = append(given[i], j.e.multiply(j.op, rank, v))
 			}
 		}
 		for _, order := range []string{"ring", "tree", "random"} {
@@ -265,7 +265,7 @@ func TestKernelFailsClosed(t *testing.T) {
 		"no such type":     {e: element{"", 12, 16, 10, true}, n: 8, block: 5},
 		"negative type":    {e: element{"", -1, 16, 10, true}, n: 8, block: 5},
 		"fp8 reduced":      {e: element{"", 10, 8, 3, true}, n: 8, block: 5},
-		"no such operator": {e: half, op: 5, n: 8, block: 5},
+		"no such operator": {e: half, op: len(opNames), n: 8, block: 5},
 		"no such kind":     {e: half, kind: 2, n: 8, block: 5},
 		"no ranks":         {e: half, n: 0, block: 5},
 		"too many ranks":   {e: half, n: MaxVerifiedRanks + 1, block: 5},

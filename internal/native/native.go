@@ -31,6 +31,7 @@ import (
 
 	"zbench/bench/base/exit"
 	"zbench/bench/hardware/backend"
+	"zbench/bench/hardware/policy"
 )
 
 // ErrUnavailable is wrapped by the errors of Open if this host does not have the library,
@@ -165,18 +166,14 @@ func (p *Provider) Has(symbol string) bool {
 	return i >= 0 && C.zb_has(p.table, C.int(i)) != 0
 }
 
-// graphSymbols are the symbols that a replayed burst needs.
-var graphSymbols = []string{"streamBeginCapture", "streamEndCapture", "graphInstantiate", "graphLaunch", "graphExecDestroy", "graphDestroy"}
-
-// CanCapture returns nil if the provider has graphs. Otherwise the error wraps ErrUnavailable and
-// names the missing symbol.
-func (p *Provider) CanCapture() error {
-	for _, s := range graphSymbols {
-		if !p.Has(s) {
-			return fmt.Errorf("%s backend: %w: the runtime library has no %s, which graphs (-G) need", p.Backend, ErrUnavailable, p.nameOf(s))
-		}
+// CanCall returns an error that wraps ErrUnavailable if the libraries lack a function that these
+// calls need.
+func (p *Provider) CanCall(c policy.Calls) error {
+	flag, symbol := c.Lacking(p.Has)
+	if symbol == "" {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s backend: %w: the libraries have no %s, which %s needs", p.Backend, ErrUnavailable, cmp.Or(p.nameOf(symbol), "such function"), flag)
 }
 
 // Lacks returns the public name of the first of the given symbols that the provider lacks; "" if it

@@ -138,8 +138,17 @@ type Buffer struct {
 
 // Alloc allocates memory on a device, in bytes.
 func (p *Provider) Alloc(device int, bytes int64) (Buffer, error) {
+	return p.alloc(device, bytes, false)
+}
+
+// AllocFine allocates fine-grained memory on a device, in bytes. CanCall must have returned nil.
+func (p *Provider) AllocFine(device int, bytes int64) (Buffer, error) {
+	return p.alloc(device, bytes, true)
+}
+
+func (p *Provider) alloc(device int, bytes int64, fine bool) (Buffer, error) {
 	b := Buffer{device: device, Bytes: bytes}
-	code := C.zb_malloc(p.table, C.int(device), &b.ptr, C.size_t(bytes))
+	code := C.zb_malloc(p.table, C.int(device), C.int(b2i(fine)), &b.ptr, C.size_t(bytes))
 	err := p.runtime(fmt.Sprintf("allocate %d bytes", bytes), device, code)
 	if code != C.ZB_ERR_MEMORY {
 		return b, err
@@ -200,8 +209,12 @@ type Stream struct {
 	device int
 }
 
-// NewStream creates a non-blocking stream on a device.
-func (p *Provider) NewStream(device int) (Stream, error) { return p.newStream(device, false) }
+// NewStream creates a non-blocking stream on a device. With a mask, the stream's kernels run only on
+// the compute units whose bits are set, 32 in a word; HIP then makes a blocking stream. CanCall must
+// have returned nil for a mask.
+func (p *Provider) NewStream(device int, mask ...uint32) (Stream, error) {
+	return p.newStream(device, false, mask)
+}
 
 // NewUrgentStream creates a stream of high priority. Without the function for it, the error wraps
 // ErrUnavailable.
@@ -209,15 +222,15 @@ func (p *Provider) NewUrgentStream(device int) (Stream, error) {
 	if name := p.Lacks("streamPriority"); name != "" {
 		return Stream{}, fmt.Errorf("%s backend: %w: the runtime library has no %s", p.Backend, ErrUnavailable, name)
 	}
-	return p.newStream(device, true)
+	return p.newStream(device, true, nil)
 }
 
-func (p *Provider) newStream(device int, urgent bool) (Stream, error) {
+func (p *Provider) newStream(device int, urgent bool, mask []uint32) (Stream, error) {
 	s := Stream{device: device}
 	if d := C.int32_t(device); !slices.Contains(p.devices, d) { //nolint:gosec // a device's index fits
 		p.devices = append(p.devices, d)
 	}
-	return s, p.runtime("create stream", device, C.zb_stream_create(p.table, C.int(device), C.int(b2i(urgent)), &s.ptr))
+	return s, p.runtime("create stream", device, C.zb_stream_create(p.table, C.int(device), C.int(b2i(urgent)), C.uint32_t(len(mask)), (*C.uint32_t)(unsafe.SliceData(mask)), &s.ptr))
 }
 
 // FreeStream destroys a stream.
@@ -243,14 +256,15 @@ func (p *Provider) NewUniqueID() (UniqueID, error) {
 
 // InitComms joins this process's ranks to a communicator of nranks ranks, in one group. The ranks
 // are numbered from firstRank on, one rank per device. `cta` is the policy of compute units in the
-// library's configuration; with 0 no configuration is passed.
-func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int, cta int) ([]Comm, error) {
+// library's configuration. With 0, and without `nonblocking`, no configuration is passed. With
+// nonblocking the calls return at once, and InitComms polls until they have ended.
+func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int, cta int, nonblocking bool) ([]Comm, error) {
 	n := len(devices)
 	cid := *(*C.zb_unique_id)(unsafe.Pointer(&id))
 	ptrs := unsafe.Slice((*unsafe.Pointer)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(uintptr(0))))), n)
 	defer C.free(unsafe.Pointer(&ptrs[0]))
 	devs := slice.Map(devices, func(d int) C.int32_t { return C.int32_t(d) }) //nolint:gosec // a device's index fits
-	code := C.zb_comms_init(p.table, &cid, C.int(nranks), C.int(firstRank), C.int(n), &devs[0], C.int(cta), &ptrs[0])
+	code := C.zb_comms_init(p.table, &cid, C.int(nranks), C.int(firstRank), C.int(n), &devs[0], C.int(cta), C.int(b2i(nonblocking)), &ptrs[0])
 	comms := make([]Comm, 0, n)
 	for i, d := range devices {
 		if ptrs[i] != nil {

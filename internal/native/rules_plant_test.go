@@ -31,7 +31,7 @@ type edit struct {
 
 var (
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|(?m:^#(?:[^\n]*\\\n)*[^\n]*)`)
-	codes    = regexp.MustCompile(`\b(?:ZB_ERR_\w+|ZB_COLL_\w+|ZBL_ERR_\w+|ZBL_IN_PROGRESS)\b`)
+	codes    = regexp.MustCompile(`\b(?:ZB_ERR_\w+|ZB_COLL_\w+|ZBL_ERR_\w+|ZB_COLL_IN_PROGRESS)\b`)
 	// notReturned stands before a constant that is compared, named or listed.
 	notReturned = regexp.MustCompile(`(?:[!=]= *|case +|\{|enum \{[^}]*)$`)
 	ifs         = regexp.MustCompile(`\bif \(`)

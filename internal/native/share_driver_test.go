@@ -63,7 +63,7 @@ func (d *driven) join(size int, ids []native.UniqueID) error {
 	for i := 0; i < d.count; {
 		rank := d.first + i
 		n := min(size-rank%size, d.count-i)
-		comms, err := d.p.InitComms(ids[rank/size], size, rank%size, d.devices(i, i+n), 0)
+		comms, err := d.p.InitComms(ids[rank/size], size, rank%size, d.devices(i, i+n), 0, false)
 		if err != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func TestDoctorOnROCm(t *testing.T) {
 		}
 	}
 	require.Equal(t, "2.13.4", versions["collectives"])
-	require.Equal(t, []string{"--cta-policy", "--register", "--register buffer", "--register window", "what ran a policy's calls, without a log"}, lost(t, b))
+	require.Equal(t, []string{"--cta-policy, --nonblocking", "--register", "--register buffer", "--register window", "what ran a policy's calls, without a log"}, lost(t, b))
 	require.Regexp(t, `^5\.7\.`, versions["runtime"])
 	require.NotEmpty(t, versions["compiler"])
 }

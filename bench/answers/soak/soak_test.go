@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/base/finding"
 	"zbench/bench/base/jsonfile"
+	"zbench/bench/hardware/policy"
 	"zbench/bench/run/plan"
 	"zbench/bench/run/spec"
 	"zbench/test/longtest"
@@ -419,7 +420,7 @@ func TestTheJournalsSchema(t *testing.T) {
 			Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "rocm",
 			World: spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 8, RanksPerGPU: 2},
 			Sweep: &spec.Sweep{
-				Collectives: Names(), Factor: 2, StepBytes: 8, Sizes: Sizes, InPlace: []bool{true}, Cache: "warm", GraphLaunches: 1,
+				Collectives: Names(), Factor: 2, StepBytes: 8, Sizes: Sizes, InPlace: []bool{true}, Cache: "warm", Calls: policy.Calls{GraphLaunches: 1, Aggregate: 2, Blocking: 1}, Roots: []int{1},
 				Groups: []int{2}, Strides: []int{2}, Scales: []int{1},
 			},
 			Kernels: &spec.Kernels{Data: "zeros"}, Advice: &spec.Advice{Framework: "ddp"},
@@ -428,7 +429,7 @@ func TestTheJournalsSchema(t *testing.T) {
 	schematest.Refuses(t, schema, schematest.Changes{Good: journalLine(t, header), Bad: map[string]string{
 		"/schema": `"zbench.soak-journal/0"`, "/seconds": `-1`, "/vary/0/name": `""`,
 		"/spec/sweep/cache": `"hot"`, "/spec/sweep/collectives/0": `"ring"`, "/spec/sweep/factor": `0`, "/spec/sweep/step_bytes": `0`,
-		"/spec/sweep/graph_launches": `0`, "/spec/sweep/groups/0": `1`, "/spec/sweep/strides/0": `1`, "/spec/sweep/scales/0": `0`, "/spec/sweep/sizes": `[]`,
+		"/spec/sweep/graph_launches": `0`, "/spec/sweep/aggregate": `0`, "/spec/sweep/blocking": `0 3`, "/spec/sweep/roots": `[]`, "/spec/sweep/groups/0": `1`, "/spec/sweep/strides/0": `1`, "/spec/sweep/scales/0": `0`, "/spec/sweep/sizes": `[]`,
 		"/spec/schema": `"zbench.spec/0"`, "/spec/world/ranks_per_gpu": `1`, "/spec/kernels/data": `"ones"`, "/run": `"a5"`, "/crc32c": `"zz"`,
 		"/spec/advice/contention": `{"compute":11,"messages":1} {"compute":0,"messages":0.1} {"compute":0,"messages":11}`,
 	}}, schematest.Changes{Good: journalLine(t, Attempt{

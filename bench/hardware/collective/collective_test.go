@@ -169,7 +169,7 @@ func TestListsOfTypesAndOperators(t *testing.T) {
 	require.Equal(t, []string{"bfloat16", "float"}, []string{types[0].Name, types[1].Name})
 	ops, names, err := OpsByName("ALL")
 	require.NoError(t, err)
-	require.Equal(t, "sum,prod,max,min,avg", names)
+	require.Equal(t, "sum,prod,max,min,avg,mulsum", names)
 	require.Equal(t, Ops(), ops)
 	types, _, err = DtypesByName(Every)
 	require.NoError(t, err)

@@ -50,7 +50,11 @@ var ops = []Op{
 	{"max", "largest over ranks"},
 	{"min", "smallest over ranks"},
 	{"avg", "sum over ranks divided by their number"},
+	{Mulsum, "sum over ranks of each rank's data times a factor of its own"},
 }
+
+// Mulsum is the operator that the library must make for each communicator.
+const Mulsum = "mulsum"
 
 // Dtypes returns a copy of the table of element types.
 func Dtypes() []Dtype { return slices.Clone(dtypes) }

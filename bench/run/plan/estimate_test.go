@@ -90,7 +90,7 @@ func TestSweepsTakeWhatWasEstimated(t *testing.T) {
 		for _, noise := range []float64{0, 0.02, 0.3} {
 			for _, graph := range []int{0, 3} {
 				a, o := meterSweep(t), plan.DefaultOptions()
-				a.Graph = graph
+				a.Calls.GraphLaunches = graph
 				change(&o)
 				cases := a.Cases()
 				cases[3].Skip = "memory"

@@ -163,7 +163,7 @@ func TestBatchesFitTimeAndDriver(t *testing.T) {
 // which a library connects, is not captured.
 func TestReplayedBursts(t *testing.T) {
 	a := axes(t, "all_reduce")
-	a.World.GPUsPerNode, a.MaxBytes, a.Graph = 2, a.MinBytes, 3
+	a.World.GPUsPerNode, a.MaxBytes, a.Calls.GraphLaunches = 2, a.MinBytes, 3
 	p := &part{}
 	o := options(10, 2)
 	o.Warmup = 5

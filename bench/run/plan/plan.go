@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/base/slice"
 	"zbench/bench/base/unit"
 	"zbench/bench/hardware/collective"
 	"zbench/bench/hardware/policy"
@@ -29,9 +30,10 @@ type Axes struct {
 	Step               int64
 	// If Sizes is not empty, it replaces the range from MinBytes to MaxBytes.
 	Sizes []int64
-	// Graph is the number of replays of a burst's launches, captured into a graph; 0
-	// launches them one by one.
-	Graph int
+	// Calls says how the libraries are called.
+	Calls policy.Calls
+	// Roots are the roots of Rooted collectives, with spec.EveryRoot for each rank; empty means rank 0.
+	Roots []int
 	// InPlace lists the forms to run: false for two buffers, true for one.
 	InPlace []bool
 	World   spec.World
@@ -58,6 +60,8 @@ type Case struct {
 	InPlace   bool
 	// Graph is the number of replays of a burst's graph, 0 for no graph.
 	Graph int
+	// Root is the root of a Rooted collective, as a rank of its communicator.
+	Root int `json:",omitempty"`
 	// Split defines the communicators. Ranks is the size of one communicator. Nodes is the number of nodes
 	// that it spans. Parallel is the number of communicators that run at once.
 	Split                        Split
@@ -139,8 +143,10 @@ func (a Axes) Validate() error {
 		return fmt.Errorf("the step factor (-f) must be at least 2, not %d", a.Factor)
 	case a.Step < 0 || a.Step > 0 && (a.MaxBytes-a.MinBytes)/a.Step >= maxSizes:
 		return fmt.Errorf("steps of %s (-i) from %s to %s are more than %d sizes: choose a larger step", unit.Bytes(a.Step), unit.Bytes(a.MinBytes), unit.Bytes(a.MaxBytes), maxSizes)
-	case a.Graph < 0 || a.Graph > MaxLaunches:
-		return fmt.Errorf("a graph (-G) is replayed 0 to %d times, not %d", MaxLaunches, a.Graph)
+	case a.Calls.GraphLaunches < 0 || a.Calls.GraphLaunches > MaxLaunches:
+		return fmt.Errorf("a graph (-G) is replayed 0 to %d times, not %d", MaxLaunches, a.Calls.GraphLaunches)
+	case len(a.Roots) > 0 && (slices.Min(a.Roots) < spec.EveryRoot || slices.Max(a.Roots) >= a.World.Size()):
+		return fmt.Errorf("a root (-r) must be a rank from 0 to %d, not %v", a.World.Size()-1, a.Roots)
 	case a.World.Size() < 1:
 		return errors.New("there must be at least one rank")
 	case len(a.InPlace) == 0:
@@ -152,6 +158,9 @@ func (a Axes) Validate() error {
 		if c.Reduces && !slices.ContainsFunc(a.Dtypes, func(d collective.Dtype) bool { return !d.MovedOnly }) {
 			return fmt.Errorf("%s cannot reduce %s; choose another dtype, or a collective that does not reduce", c.Name, a.Dtypes[0].Name)
 		}
+	}
+	if err := a.Calls.Check(a.Policies); err != nil {
+		return err
 	}
 	return a.World.CheckSplits(a.Groups, a.Strides, a.Scales)
 }
@@ -178,7 +187,8 @@ func (a Axes) policies() []policy.Policy {
 
 func (a Axes) ofSplit(s Split, p policy.Policy) []Case {
 	var cases []Case
-	for _, k := range a.kinds() {
+	ranks, _, _ := a.of(s)
+	for _, k := range a.kinds(ranks) {
 		for _, inPlace := range a.InPlace {
 			if inPlace && k.InPlace == collective.Never && len(a.InPlace) > 1 {
 				continue // the collective has no such form
@@ -191,27 +201,43 @@ func (a Axes) ofSplit(s Split, p policy.Policy) []Case {
 	return cases
 }
 
-// kind is a collective with an element type, and with an operator if the collective reduces.
+// kind is a collective with an element type, with an operator if the collective reduces, and with its
+// root.
 type kind struct {
 	collective.Collective
 	dtype collective.Dtype
 	op    string
+	root  int
 }
 
-func (a Axes) kinds() []kind {
+// kinds lists the kinds of a communicator.
+func (a Axes) kinds(ranks int) []kind {
 	var out []kind
 	for _, c := range a.Collectives {
+		ops := a.Ops
+		if !c.Reduces {
+			ops = []collective.Op{{}}
+		}
 		for _, d := range a.Dtypes {
-			if !c.Reduces {
-				out = append(out, kind{c, d, ""})
-				continue
-			}
-			for _, o := range a.Ops {
-				out = append(out, kind{c, d, o.Name})
+			for _, o := range ops {
+				for _, root := range a.rootsOf(c, ranks) {
+					out = append(out, kind{c, d, o.Name, root})
+				}
 			}
 		}
 	}
 	return out
+}
+
+// rootsOf lists the roots of a collective in a communicator, each once.
+func (a Axes) rootsOf(c collective.Collective, ranks int) []int {
+	switch {
+	case !c.Rooted || len(a.Roots) == 0:
+		return []int{0}
+	case slices.Contains(a.Roots, spec.EveryRoot):
+		return slice.Numbers(ranks)
+	}
+	return slice.Distinct(a.Roots)
 }
 
 // sizes lists the total sizes in ascending order, without overflow.
@@ -236,7 +262,7 @@ func (a Axes) sizes() []int64 {
 func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Case {
 	ranks, nodes, parallel := a.of(s)
 	c := Case{
-		Collective: k.Collective, Dtype: k.dtype, Op: k.op, Requested: size, InPlace: inPlace, Graph: a.Graph,
+		Collective: k.Collective, Dtype: k.dtype, Op: k.op, Root: k.root, Requested: size, InPlace: inPlace, Graph: a.Calls.GraphLaunches,
 		Layout: k.Layout(size, ranks, k.dtype.Size), Split: s, Parallel: parallel, Policy: p,
 		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.World.GPUsPerProcess,
 		Key: record.Key(k.Name, k.dtype.Name, k.op, size, ranks, a.World.GPUsPerProcess, inPlace),
@@ -247,11 +273,12 @@ func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Cas
 	if s.Stride > 0 {
 		c.Key += fmt.Sprintf("/s%d", s.Stride)
 	}
-	if a.Graph > 0 {
-		c.Key += fmt.Sprintf("/G%d", a.Graph)
-	}
+	c.Key += a.Calls.Key()
 	if a.World.RanksPerGPU > 1 {
 		c.Key += fmt.Sprintf("/k%d", a.World.RanksPerGPU)
+	}
+	if k.root > 0 {
+		c.Key += fmt.Sprintf("/r%d", k.root)
 	}
 	if p.Register != "" {
 		c.Key += "/" + p.Register
@@ -264,6 +291,8 @@ func (a Axes) at(s Split, p policy.Policy, k kind, size int64, inPlace bool) Cas
 	}
 	switch {
 	case c.Skip != "":
+	case k.root >= ranks:
+		c.Skip = fmt.Sprintf("root %d (-r) is not among the %d ranks of the communicator", k.root, ranks)
 	case c.Layout.Bytes == 0:
 		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element per rank", unit.Bytes(size), ranks, k.dtype.Name)
 	case k.Reduces && k.dtype.MovedOnly:
@@ -307,17 +336,23 @@ func (c Case) SendPlaces() []int64 {
 	return at
 }
 
-// setup returns the words that distinguish the case from the same case with another policy or skew.
+// setup returns the words that distinguish the case from the same case with another policy, root or
+// skew.
 func (c Case) setup() string {
-	names := slices.DeleteFunc([]string{c.Policy.String(), c.Skew.String()}, func(s string) bool { return s == "" })
+	root := ""
+	if c.Root > 0 {
+		root = fmt.Sprint("root ", c.Root)
+	}
+	names := slices.DeleteFunc([]string{c.Policy.String(), root, c.Skew.String()}, func(s string) bool { return s == "" })
 	return strings.Join(names, ", ")
 }
 
 // Like returns the case of another size on the curve of a result of this sweep; false if the axes
 // have no such curve.
 func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
-	for _, k := range a.kinds() {
-		for _, s := range a.splits() {
+	for _, s := range a.splits() {
+		ranks, _, _ := a.of(s)
+		for _, k := range a.kinds(ranks) {
 			for _, p := range a.policies() {
 				if k.Name == r.Collective && a.at(s, p, k, r.BytesRequested, r.InPlace).Key == r.Key {
 					return a.at(s, p, k, bytes, r.InPlace), true

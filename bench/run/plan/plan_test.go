@@ -172,9 +172,9 @@ func TestSizesBySteps(t *testing.T) {
 	require.Len(t, a.Cases(), 2)
 	a.Step = -1
 	require.Error(t, a.Validate())
-	a.Step, a.Factor, a.Graph = 0, 2, -1
+	a.Step, a.Factor, a.Calls.GraphLaunches = 0, 2, -1
 	require.ErrorContains(t, a.Validate(), "-G")
-	a.Graph = 1 << 32
+	a.Calls.GraphLaunches = 1 << 32
 	require.ErrorContains(t, a.Validate(), "-G")
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/base/finding"
 	"zbench/bench/base/stat"
+	"zbench/bench/hardware/policy"
 	"zbench/bench/job/trainer"
 	"zbench/bench/run/spec"
 )
@@ -70,7 +71,7 @@ func full() *Record {
 			Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "loopback", Fabric: "mi300x-pollara", Seed: 1<<64 - 1, Faults: []string{"noise:sigma=0.05"},
 			World: spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1, RanksPerGPU: 2},
 			Sweep: &spec.Sweep{
-				Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, Sizes: []int64{64, 4096}, GraphLaunches: 3, Groups: []int{2, 4}, Strides: []int{8}, Scales: []int{1},
+				Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, Sizes: []int64{64, 4096}, Calls: policy.Calls{GraphLaunches: 3, Aggregate: 2}, Roots: []int{1}, Groups: []int{2, 4}, Strides: []int{8}, Scales: []int{1},
 				Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
 				Precision: 0.01, MaxTime: 0.4, Cache: "cold", VerifyBudget: 1 << 20, KeepSamples: true, FixedSizes: true,
 			},

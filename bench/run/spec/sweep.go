@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/base/option"
@@ -39,9 +40,11 @@ type Sweep struct {
 	Warmup int `json:"warmup"`
 	// Verified launches (-c).
 	Checks int `json:"checks"`
-	// GraphLaunches is the number of times that a burst's launches, captured into a graph, are replayed;
-	// absent if they are launched one by one.
-	GraphLaunches int `json:"graph_launches,omitempty" jsonschema:"minimum=1"`
+	// Roots of the collectives that have one, as ranks of the communicator; -1 for each rank (-r); absent for
+	// rank 0.
+	Roots []int `json:"roots,omitempty" jsonschema:"minItems=1"`
+	// Calls says how the libraries are called.
+	policy.Calls
 	// Half the 95 % interval of the median over the median at which a timing ends, a
 	// ratio.
 	Precision float64 `json:"precision"`
@@ -104,6 +107,17 @@ var SweepFlags = []option.Row[Spec]{
 		Value: option.Read(func(s *Spec) *string { return &s.Sweep.Op }, func(v string) (string, error) { _, text, err := collective.OpsByName(v); return text, err }),
 	},
 	{Letter: "c", Name: "check", Unit: "launches", Default: "1", Meaning: "launches whose result is verified", Value: option.Natural(func(s *Spec) *int { return &s.Sweep.Checks })},
+	{
+		Letter: "r", Name: "root", Unit: "list", Meaning: "root of collectives that have one, a rank of the communicator, several as 0,8, or all; 0 if absent",
+		Value: option.List(func(s *Spec) *[]int { return &s.Sweep.Roots }, readRoot, showRoot),
+	},
+	{Letter: "m", Name: "agg_iters", Unit: "launches", Meaning: "launches that are in one group; a burst has -n groups; bursts only", Value: option.Natural(func(s *Spec) *int { return &s.Sweep.Aggregate })},
+	{Letter: "z", Name: "blocking", Unit: "0|1|2", Meaning: "1: the host waits for each launch of a burst, or group of -m, and meets the other hosts; 2: it only waits", Value: option.Natural(func(s *Spec) *int { return &s.Sweep.Blocking })},
+	{
+		Letter: "Y", Name: "memory_type", Unit: "name", Meaning: "memory of the buffers: coarse (coarse-grained, if absent), fine",
+		Value: option.Of(func(s *Spec) *string { return &s.Sweep.MemoryType }, readMemory, option.Same),
+	},
+	{Letter: "u", Name: "cumask", Unit: "words", Meaning: "compute units that launches may use, as hexadecimal words of 32 bits, the lowest first: ffffffff,ffff", Value: option.Read(func(s *Spec) *string { return &s.Sweep.CUMask }, policy.ReadMask)},
 	{Letter: "G", Name: "hipgraph", Unit: "replays", Meaning: "capture a burst's launches into a graph and replay it this many times; bursts only", Value: option.Natural(func(s *Spec) *int { return &s.Sweep.GraphLaunches })},
 	{
 		Name: "sizes", Unit: "list", Meaning: "measure these total sizes instead of those of -b, -e, -f and -i: 64K,1M,8M",
@@ -131,6 +145,7 @@ var SweepFlags = []option.Row[Spec]{
 		Name: "cta-policy", Unit: "list", Meaning: "policy of compute units, several by turns; zero asks for copy engines: " + strings.Join(policy.CTAs(), ", "),
 		Value: option.Words("cta-policy", policy.CTAs(), func(s *Spec) *[]string { return &s.Sweep.CTAPolicy }),
 	},
+	{Name: "nonblocking", Meaning: "make communicators by non-blocking calls, as PyTorch does with TORCH_NCCL_USE_COMM_NONBLOCKING=1", Value: option.Switch(func(s *Spec) *bool { return &s.Sweep.NonBlocking })},
 	{
 		Name: "skew", Unit: "string", Meaning: "how unequally ranks receive in alltoallv: uniform, zipf:1.2, or a FILE with a weight for each rank",
 		Value: option.Text(func(s *Spec) *string { return &s.Sweep.Skew }),
@@ -140,6 +155,33 @@ var SweepFlags = []option.Row[Spec]{
 		Name: FixedSizes, Meaning: "with a model: measure only the sizes of -b, -e, -f and -i, without those added for the bucket size",
 		Value: option.Switch(func(s *Spec) *bool { return &s.Sweep.FixedSizes }),
 	},
+}
+
+// EveryRoot among the roots stands for each rank.
+const EveryRoot = -1
+
+func readRoot(text string) (int, error) {
+	if text == collective.Every {
+		return EveryRoot, nil
+	}
+	return option.ParseNatural(text)
+}
+
+func showRoot(root int) string {
+	if root == EveryRoot {
+		return collective.Every
+	}
+	return strconv.Itoa(root)
+}
+
+func readMemory(text string) (string, error) {
+	switch text {
+	case policy.Coarse:
+		return "", nil
+	case policy.Fine:
+		return text, nil
+	}
+	return "", fmt.Errorf("%q is not one of %s, %s", text, policy.Coarse, policy.Fine)
 }
 
 // Places maps --place to the forms to run: in place or not.
@@ -177,5 +219,8 @@ func (s *Sweep) check() error {
 	case len(s.Groups)+len(s.Strides)+len(s.Scales) > maxSplits:
 		return fmt.Errorf("more than %d groups, strides and scales", maxSplits)
 	}
-	return policy.Check(s.Register, s.CTAPolicy)
+	if err := policy.Check(s.Register, s.CTAPolicy); err != nil {
+		return err
+	}
+	return s.Check(policy.All(s.Register, s.CTAPolicy))
 }

@@ -83,8 +83,15 @@ enum { /* ncclResult_t */
   ZB_COLL_INTERNAL = 3,
   ZB_COLL_ARGUMENT = 4,
   ZB_COLL_USAGE = 5,
-  ZB_COLL_REMOTE = 6
+  ZB_COLL_REMOTE = 6,
+  ZB_COLL_IN_PROGRESS = 7 /* since NCCL 2.14: a call on a non-blocking communicator continues */
 };
+enum { ZB_SCALAR_HOST = 1 }; /* ncclScalarResidence_t: the library reads the scalar in the call */
+/* The operator of zbench that a library makes for each communicator; ncclNumOps in both vendors'
+ * headers. The ranks multiply by a base to the power of ZB_MULSUM_POWER. */
+enum { ZB_MULSUM = 5 };
+#define ZB_MULSUM_POWER(rank) (1 + ((rank)&1))
+enum { ZB_FINE_GRAINED = 1 }; /* a flag of hipExtMallocWithFlags; CUDA has none */
 enum { ZB_STREAM_NON_BLOCKING = 1 };
 /* hipStreamCaptureMode and cudaStreamCaptureMode */
 enum { ZB_CAPTURE_GLOBAL = 0, ZB_CAPTURE_THREAD = 1, ZB_CAPTURE_RELAXED = 2 };
@@ -115,6 +122,7 @@ typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
 #define ZB_LB(name) ZB_LOOPBACK, name
 
 #define ZB_GRAPHS_LOST "bursts replayed from a graph (-G)"
+#define ZB_MULSUM_LOST "-o mulsum"
 #define ZB_KERNELS_LOST "kernels: verification, the delay of isolated timing"
 
 /* A part of a collective's buffers, in elements: its place in the senders' and in
@@ -133,6 +141,9 @@ typedef struct zb_block {
       ZB_RT("cudaSetDevice"))                                                  \
   SYM(mallocDevice, ZB_REQUIRED, int, (void **ptr, size_t bytes),              \
       ZB_RT("hipMalloc"), ZB_RT("cudaMalloc"))                                 \
+  SYM(extMalloc, ZB_OPTIONAL("--memory_type fine"), int,                       \
+      (void **p, size_t bytes, unsigned flags),                                \
+      ZB_RT("hipExtMallocWithFlags"), ZB_NONE, NULL)                           \
   SYM(freeDevice, ZB_REQUIRED, int, (void *ptr), ZB_RT("hipFree"),             \
       ZB_RT("cudaFree"))                                                       \
   SYM(memGetInfo, ZB_REQUIRED, int, (size_t * free, size_t * total),           \
@@ -143,6 +154,9 @@ typedef struct zb_block {
       int, (void **stream, unsigned flags, int priority),                      \
       ZB_RT("hipStreamCreateWithPriority"),                                    \
       ZB_RT("cudaStreamCreateWithPriority"))                                   \
+  SYM(streamWithMask, ZB_OPTIONAL("--cumask"), int,                            \
+      (void **stream, uint32_t words, const uint32_t *mask),                   \
+      ZB_RT("hipExtStreamCreateWithCUMask"), ZB_NONE, NULL)                    \
   SYM(streamDestroy, ZB_REQUIRED, int, (void *stream),                         \
       ZB_RT("hipStreamDestroy"), ZB_RT("cudaStreamDestroy"))                   \
   SYM(streamQuery, ZB_REQUIRED, int, (void *stream), ZB_RT("hipStreamQuery"),  \
@@ -302,8 +316,13 @@ typedef struct zb_block {
   SYM(commSplit, ZB_OPTIONAL("communicators by a split (zbench soak)"), int,   \
       (void *comm, int color, int key, void **out, void *config),              \
       ZB_CO("ncclCommSplit"), ZB_CO("ncclCommSplit"))                          \
-  /* for windows and policies of compute units */                              \
-  SYM(commInitConfig, ZB_OPTIONAL("--cta-policy"), int,                        \
+  SYM(opCreate, ZB_OPTIONAL(ZB_MULSUM_LOST), int,                              \
+      (int *op, void *scalar, int dtype, int residence, void *comm),           \
+      ZB_CO("ncclRedOpCreatePreMulSum"), ZB_CO("ncclRedOpCreatePreMulSum"))    \
+  SYM(opDestroy, ZB_OPTIONAL(ZB_MULSUM_LOST), int, (int op, void *comm),       \
+      ZB_CO("ncclRedOpDestroy"), ZB_CO("ncclRedOpDestroy"))                    \
+  /* for windows, policies of compute units and non-blocking init */           \
+  SYM(commInitConfig, ZB_OPTIONAL("--cta-policy, --nonblocking"), int,         \
       (void **comm, int nranks, zb_unique_id id, int rank, void *config),      \
       ZB_CO("ncclCommInitRankConfig"), ZB_CO("ncclCommInitRankConfig"))        \
   SYM(collMalloc, ZB_OPTIONAL("--register"), int, (void **p, size_t bytes),    \

@@ -43,7 +43,7 @@ static int zb_align_each(zb_batch *b, const void *unused) {
     }
     code = t->allReduce(r->sync, r->sync + 4, 1, ZB_FLOAT, ZB_SUM, r->comm,
                         r->stream);
-    if (code != 0) {
+    if (zb_refused(code)) {
       return zb_fail(b, ZB_BATCH_COLLECTIVES, code, i, "aligning all_reduce");
     }
   }
@@ -51,7 +51,7 @@ static int zb_align_each(zb_batch *b, const void *unused) {
 }
 
 /* Aligns the ranks: no rank continues before the last one has arrived. */
-int zb_align(zb_batch *b) { return zb_grouped(b, zb_align_each, NULL); }
+int zb_align(zb_batch *b) { return zb_grouped(b, b->nlocal > 1, zb_align_each, NULL); }
 
 /* Reads the intervals into b->seconds, indexed [iteration × nlocal + rank]. */
 static int zb_read_intervals(zb_batch *b) {

@@ -2,6 +2,8 @@
  * call needs. */
 #include "loop.h"
 
+#include <string.h>
+
 /* One rank's call, on its buffers of one slot. */
 typedef struct zb_call {
   const zb_table *t;
@@ -10,6 +12,7 @@ typedef struct zb_call {
   const char *send;
   char *recv;
   uint64_t width;
+  int op; /* the operator in the communicator of the rank */
 } zb_call;
 
 static const uint8_t zb_widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
@@ -20,11 +23,11 @@ static const uint8_t zb_widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
   c->t->field(c->send, c->recv, c->w->count, c->w->dtype, __VA_ARGS__)
 #define ZB_DIRECT(name, ...)                                                   \
   static int zb_##name(const zb_call *c) { return ZB_CALLS(__VA_ARGS__); }
-ZB_DIRECT(all_reduce, allReduce, c->w->op, ZB_ON)
-ZB_DIRECT(reduce_scatter, reduceScatter, c->w->op, ZB_ON)
+ZB_DIRECT(all_reduce, allReduce, c->op, ZB_ON)
+ZB_DIRECT(reduce_scatter, reduceScatter, c->op, ZB_ON)
 ZB_DIRECT(all_gather, allGather, ZB_ON)
 ZB_DIRECT(broadcast, broadcast, c->w->root, ZB_ON)
-ZB_DIRECT(reduce, reduce, c->w->op, c->w->root, ZB_ON)
+ZB_DIRECT(reduce, reduce, c->op, c->w->root, ZB_ON)
 
 static int zb_send(const zb_call *c, int peer, uint64_t block) {
   return c->t->sendTo(c->send + block * c->w->count * c->width, c->w->count,
@@ -154,6 +157,35 @@ typedef struct zb_one {
   uint64_t slot;
 } zb_one;
 
+/* The bits of the significand and the bias of the exponent, by element type; 0 for integers. */
+static const uint16_t zb_floats[][2] = {{0}, {0}, {0}, {0}, {0}, {0}, {10, 15}, {23, 127}, {52, 1023}, {7, 127}, {0}, {0}};
+
+/* Makes the operator of MULSUM for a rank: its data are multiplied by 2 or 4, integers by 3 or 9.
+ * verify_rule.h has the reasons. */
+static int zb_make_operator(const zb_call *c, int *op) {
+  int power = ZB_MULSUM_POWER(c->r->rank);
+  const uint16_t *of = zb_floats[c->w->dtype];
+  uint64_t scalar = of[0] > 0 ? (uint64_t)(of[1] + power) << of[0] : power == 1 ? 3 : 9;
+  char bytes[sizeof scalar];
+  memcpy(bytes, &scalar, sizeof scalar); /* the first bytes are the value in each width */
+  return c->t->opCreate(op, bytes, c->w->dtype, ZB_SCALAR_HOST, c->r->comm);
+}
+
+/* Calls the collective for one rank. An operator is made for this call alone, as rccl-tests does:
+ * the library reads it when the call is made. */
+static int zb_launch_rank(zb_call *c, const zb_launched *row) {
+  int code, destroyed;
+  if (c->w->op != ZB_MULSUM) {
+    return row->launch(c);
+  }
+  if ((code = zb_make_operator(c, &c->op)) != 0) {
+    return code;
+  }
+  code = row->launch(c);
+  destroyed = c->t->opDestroy(c->op, c->r->comm);
+  return zb_refused(code) ? code : destroyed;
+}
+
 /* Launches one call on every local rank. */
 static int zb_launch_each(zb_batch *b, const void *what) {
   const zb_table *t = b->table;
@@ -164,36 +196,56 @@ static int zb_launch_each(zb_batch *b, const void *what) {
   for (int i = 0; i < b->nlocal; i++) {
     const zb_rank *r = &b->ranks[i];
     zb_call c = {t, r, w, r->send + one->slot * w->send_stride,
-                 r->recv + one->slot * w->recv_stride, zb_widths[w->dtype]};
+                 r->recv + one->slot * w->recv_stride, zb_widths[w->dtype], w->op};
     if ((code = t->setDevice(r->device)) != 0) {
       return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
     }
-    if ((code = row->launch(&c)) != 0) {
+    if (zb_refused(code = zb_launch_rank(&c, row))) {
       return zb_fail(b, ZB_BATCH_COLLECTIVES, code, i, row->name);
     }
   }
   return 0;
 }
 
-/* Runs the calls of several ranks in a group, because otherwise the first call could wait for the
- * second. A group launches its calls at its end. A group is ended even after a failure: it belongs
+/* Waits until the calls on non-blocking communicators have returned. */
+static int zb_settle(zb_batch *b) {
+  int64_t began = zb_monotonic();
+  for (int i = 0; i < b->nlocal && b->nonblocking; i++) {
+    int state = ZB_COLL_IN_PROGRESS, code = 0;
+    while ((code = b->table->commGetAsyncError(b->ranks[i].comm, &state)) == 0 && state == ZB_COLL_IN_PROGRESS) {
+      if (zb_cancelled(b)) {
+        return zb_fail(b, ZB_BATCH_CANCELLED, 0, i, "launch");
+      }
+      if ((double)(zb_monotonic() - began) * 1e-9 > b->deadline_s) {
+        return zb_fail(b, ZB_BATCH_DEADLINE, 0, i, "launch");
+      }
+    }
+    if (code != 0 || state != 0) {
+      return zb_fail(b, ZB_BATCH_ASYNC, code != 0 ? code : state, i, "asynchronous error");
+    }
+  }
+  return 0;
+}
+
+/* Runs calls in a group if `grouped` is set. Calls of several ranks need one, because otherwise the
+ * first call could wait for the second. A group launches its calls at its end. A group is ended even after a failure: it belongs
  * to the thread, and the thread's next call would otherwise still be in it. */
-int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
+int zb_grouped(zb_batch *b, int grouped, int (*each)(zb_batch *b, const void *what),
                const void *what) {
   const zb_table *t = b->table;
-  int grouped = b->nlocal > 1, failed, code;
+  int failed, code;
   if (grouped && (code = t->groupStart()) != 0) {
     return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group start");
   }
   failed = each(b, what);
-  if (grouped && (code = t->groupEnd()) != 0 && !failed) {
+  if (grouped && zb_refused(code = t->groupEnd()) && !failed) {
     return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group end");
   }
-  return failed;
+  return failed || zb_settle(b);
 }
 
 /* Launches the work once on every local rank, on the buffers of a slot. */
 int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot) {
   zb_one one = {w, slot};
-  return zb_grouped(b, zb_launch_each, &one);
+  return zb_grouped(b, b->nlocal > 1, zb_launch_each, &one);
 }

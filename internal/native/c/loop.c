@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-static int64_t zb_monotonic(void) {
+int64_t zb_monotonic(void) {
   struct timespec ts;
   clock_gettime(CLOCK_MONOTONIC, &ts);
   return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
@@ -86,7 +86,7 @@ static int zb_poll_lane(zb_batch *b, int i, const zb_rank *r) {
     return -1;
   }
   if (t->commGetAsyncError != NULL &&
-      t->commGetAsyncError(r->comm, &async) == 0 && async != 0) {
+      t->commGetAsyncError(r->comm, &async) == 0 && zb_refused(async)) {
     zb_fail(b, ZB_BATCH_ASYNC, async, i, "asynchronous error");
     return -1;
   }
@@ -142,16 +142,43 @@ int zb_wait(zb_batch *b) {
   return 0;
 }
 
-/* Enqueues the launches of a burst, one by one. */
-int zb_launches(zb_batch *b) {
-  for (b->launched = 0; b->launched < b->iterations; b->launched++) {
-    if (zb_cancelled(b)) {
-      return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
-    }
+/* Launches the work n times. */
+static int zb_launch_several(zb_batch *b, const void *n) {
+  for (int32_t k = 0; k < *(const int32_t *)n; k++, b->launched++) {
     if (zb_launch_all(b, &b->work, b->slot)) {
       return 1;
     }
     b->slot = (b->slot + 1) % b->work.slots;
+  }
+  return 0;
+}
+
+/* Waits for the launches so far, and for the other hosts if the burst asks for it. */
+static int zb_complete(zb_batch *b) {
+  if (zb_wait(b)) {
+    return 1;
+  }
+  if (b->blocking != 1) {
+    return 0;
+  }
+  if (b->table->hostBarrier != NULL) {
+    return zb_host_barrier(b);
+  }
+  return b->apart && (zb_align(b) || zb_wait(b));
+}
+
+/* Enqueues the launches of a burst, one by one or in groups. */
+int zb_launches(zb_batch *b) {
+  b->launched = 0;
+  while (b->launched < b->iterations) {
+    int32_t left = b->iterations - b->launched, n = b->aggregate > 1 ? b->aggregate : 1;
+    n = n < left ? n : left;
+    if (zb_cancelled(b)) {
+      return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
+    }
+    if (zb_grouped(b, n > 1, zb_launch_several, &n) || (b->blocking && zb_complete(b))) {
+      return 1;
+    }
   }
   return 0;
 }

@@ -81,6 +81,9 @@ typedef struct zb_batch {
   zb_work work;
   uint64_t slot; /* slot of the next launch; rotates on from batch to batch */
   int32_t iterations;
+  int32_t aggregate; /* bursts only: launches in one group; 0 or 1 for no group */
+  int32_t blocking;  /* bursts only: after each launch or group 1 waits and meets all hosts, 2 waits */
+  int32_t nonblocking; /* whether the communicators are non-blocking */
   int32_t replays; /* bursts only: replays of a graph of the iterations; 0 for no graph */
   double deadline_s;
   uint64_t delay_ns; /* how long the delay kernel holds the streams, in nanoseconds */
@@ -122,10 +125,14 @@ typedef struct zb_verify_args {
   int32_t parts;
 } zb_verify_args;
 
+/* Reports whether a call of the collectives library failed. A call on a non-blocking communicator
+ * may continue. */
+static inline int zb_refused(int code) { return code != 0 && code != ZB_COLL_IN_PROGRESS; }
+
 int zb_collective_count(void);
 const char *zb_collective_name(int i);
 int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot);
-int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
+int zb_grouped(zb_batch *b, int grouped, int (*each)(zb_batch *b, const void *what),
                const void *what);
 int zb_launches(zb_batch *b);
 int zb_capture(zb_batch *b);
@@ -137,6 +144,7 @@ int zb_fail(zb_batch *b, int outcome, int code, int rank, const char *call);
 int zb_mark(zb_batch *b, int k, int stop);
 int zb_align(zb_batch *b);
 int64_t zb_now(const zb_table *t);
+int64_t zb_monotonic(void);
 
 void zb_burst(zb_batch *b);
 void zb_bursts(zb_batch *b, int32_t count, double *seconds);

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -80,9 +81,10 @@ static inline const char *zb_runtime_error(const zb_table *t, int code) {
 static inline const char *zb_coll_error(const zb_table *t, int code) {
   return t->collErrorString(code);
 }
-static inline int zb_malloc(const zb_table *t, int device, void **p, size_t n) {
+/* Allocates memory; if `fine` is set, fine-grained memory, which other devices see at once. */
+static inline int zb_malloc(const zb_table *t, int device, int fine, void **p, size_t n) {
   int code = t->setDevice(device);
-  return zb_told(t, code != 0 ? code : t->mallocDevice(p, n));
+  return zb_told(t, code != 0 ? code : fine ? t->extMalloc(p, n, ZB_FINE_GRAINED) : t->mallocDevice(p, n));
 }
 static inline int zb_free(const zb_table *t, int device, void *p) {
   int code = t->setDevice(device);
@@ -101,12 +103,16 @@ static inline int zb_mem_info(const zb_table *t, int device, size_t *unused,
   int code = t->setDevice(device);
   return code != 0 ? code : t->memGetInfo(unused, total);
 }
-static inline int zb_stream_create(const zb_table *t, int device, int urgent, void **s) {
+/* Makes a stream, of high priority if urgent is set. With `words` words of a mask, it may only use the
+ * compute units of the mask. */
+static inline int zb_stream_create(const zb_table *t, int device, int urgent, uint32_t words, const uint32_t *mask,
+                                   void **s) {
   enum { URGENT = -1 }; /* HIP's highest priority; CUDA has higher ones, but PyTorch uses this one */
   int code = t->setDevice(device);
-  return code != 0 ? code
-         : urgent  ? t->streamPriority(s, ZB_STREAM_NON_BLOCKING, URGENT)
-                   : t->streamCreate(s, ZB_STREAM_NON_BLOCKING);
+  return code != 0   ? code
+         : words > 0 ? t->streamWithMask(s, words, mask)
+         : urgent    ? t->streamPriority(s, ZB_STREAM_NON_BLOCKING, URGENT)
+                     : t->streamCreate(s, ZB_STREAM_NON_BLOCKING);
 }
 static inline int zb_stream_destroy(const zb_table *t, int device, void *s) {
   int code = t->setDevice(device);
@@ -201,35 +207,47 @@ typedef struct zb_config {
   int collnet, policy, shrink, nvls;
 } zb_config;
 
-static inline zb_config zb_config_of(int policy) {
+static inline zb_config zb_config_of(int policy, int nonblocking) {
   enum { UNDEFINED = INT_MIN };
-  return (zb_config){sizeof(zb_config), 0xcafebeef, 22803, UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, NULL,
+  return (zb_config){sizeof(zb_config), 0xcafebeef, 22803, nonblocking ? 0 : UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED, NULL,
                      UNDEFINED, UNDEFINED, NULL, UNDEFINED, policy, UNDEFINED, UNDEFINED};
 }
 
+/* Waits until non-blocking inits of n communicators have ended. Returns the library's result. */
+static inline int zb_comms_ready(const zb_table *t, int n, void *const *comm) {
+  const struct timespec moment = {0, 20000};
+  int code = 0, state = 0;
+  for (int i = 0; i < n && code == 0 && state == 0; i++) {
+    while ((code = t->commGetAsyncError(comm[i], &state)) == 0 && state == ZB_COLL_IN_PROGRESS) {
+      nanosleep(&moment, NULL);
+    }
+  }
+  return code != 0 ? code : state;
+}
 /* Joins n local ranks to a new communicator of nranks ranks, in one group. The ranks are numbered
  * from first_rank on; `device` has their devices. Returns the collectives library's result. */
 static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
                                 int nranks, int first_rank, int n,
-                                const int32_t *device, int policy, void **comm) {
-  zb_config config = zb_config_of(policy);
+                                const int32_t *device, int policy, int nonblocking, void **comm) {
+  zb_config config = zb_config_of(policy, nonblocking);
   int code = t->groupStart(), ended;
   for (int i = 0; i < n && code == 0; i++) {
     if (t->setDevice(device[i]) != 0) {
       code = ZB_COLL_UNHANDLED;
       break;
     }
-    code = policy == 0 ? t->commInitRank(&comm[i], nranks, *id, first_rank + i)
-                       : t->commInitConfig(&comm[i], nranks, *id, first_rank + i, &config);
+    code = policy == 0 && !nonblocking ? t->commInitRank(&comm[i], nranks, *id, first_rank + i)
+                                       : t->commInitConfig(&comm[i], nranks, *id, first_rank + i, &config);
   }
   ended = t->groupEnd();
-  return code != 0 ? code : ended;
+  code = code != 0 ? code : ended;
+  return code == ZB_COLL_IN_PROGRESS ? zb_comms_ready(t, n, comm) : code;
 }
 /* Splits the communicators of n local ranks, which share no resources with the new ones. A rank's
  * color and key have its new communicator and its number there. */
 static inline int zb_comms_split(const zb_table *t, int n, const int32_t *device, void *const *from,
                                  const int32_t *color, const int32_t *key, void **comm) {
-  zb_config config = zb_config_of(INT_MIN);
+  zb_config config = zb_config_of(INT_MIN, 0);
   int code = t->groupStart(), ended;
   config.share = 0;
   for (int i = 0; i < n && code == 0; i++) {
@@ -261,9 +279,11 @@ static inline int zb_register(const zb_table *t, int window, int n, const int32_
     }
   }
   ended = t->groupEnd();
+  code = code != 0 ? code : ended;
+  code = code == ZB_COLL_IN_PROGRESS ? zb_comms_ready(t, n, comm) : code;
   t->setDevice(device[0]);
   *took = zb_now(t) - *took;
-  return code != 0 ? code : ended;
+  return code;
 }
 static inline int zb_deregister(const zb_table *t, int window, int device, void *comm, void *handle) {
   int code = t->setDevice(device);

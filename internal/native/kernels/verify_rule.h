@@ -47,6 +47,13 @@
  * The holder also has any odd factor. 3^a is not 1 for small a, so a fault is always
  * seen.
  *
+ * Mulsum. The library multiplies the data of each rank by the rank's own factor before
+ * the sum: floats by 2 on even and by 4 on odd ranks, integers by 3 and by 9. A rank
+ * therefore contributes what it would to Sum, divided by its factor, and the result is
+ * that of Sum. The division is exact: it lowers the exponent of a float, and 3 has an
+ * inverse modulo 2^width. A library that omits a factor, or takes another rank's, changes
+ * every element whose contribution is not 0.
+ *
  * Max and min. The rotating holder has the extreme, and all others have one other
  * value: half the time the extreme's neighbour in the last bit, otherwise any value.
  * A missing rank is seen where it is the holder (1 element in n). A doubled rank
@@ -59,7 +66,7 @@
  * computes in floating point: contributions and results are made as bit patterns, so
  * that no compiler flag or device mode can change them. */
 
-enum { ZB_SUM, ZB_PROD, ZB_MAX, ZB_MIN, ZB_AVG };
+enum { ZB_SUM, ZB_PROD, ZB_MAX, ZB_MIN, ZB_AVG, ZB_MULSUM };
 enum { ZB_REDUCED, ZB_COPIED };
 /* How contributions are made: by weights of members and others, by one holder,
  * as factors, as extremes, or as copied values. */
@@ -123,6 +130,7 @@ struct zb_rule {
   zb_u64 bonus;    /* integers: the holder also adds a value & bonus */
   int each;        /* prod of floats: 1 if every rank has a power of two */
   int lowest;      /* 1 if the extreme is the minimum */
+  int scaled;      /* 1 if the library multiplies a rank's data by its factor */
   zb_u64 gap;      /* floats: the exponent bit that keeps values normal */
 };
 
@@ -262,6 +270,7 @@ ZB_FN zb_rule zb_rule_of(int dtype, int op, int kind, int nranks) {
   r.n = (zb_u32)nranks;
   r.k = 1;
   r.sign = t.negative ? (zb_u64)1 << (t.width - 1) : 0;
+  r.scaled = op == ZB_MULSUM;
   r.gap = t.bias != 0 ? (zb_u64)1 << (t.width - 3) : 0;
   if (kind == ZB_COPIED) {
     r.law = ZB_COPY;
@@ -272,9 +281,9 @@ ZB_FN zb_rule zb_rule_of(int dtype, int op, int kind, int nranks) {
   } else if (op == ZB_MAX || op == ZB_MIN) {
     r.law = ZB_EXTREME;
     r.lowest = op == ZB_MIN;
-  } else if ((op == ZB_SUM || op == ZB_AVG) && t.bias != 0) {
+  } else if ((op == ZB_SUM || op == ZB_MULSUM || op == ZB_AVG) && t.bias != 0) {
     zb_rule_floats(&r, op);
-  } else if (op == ZB_SUM) {
+  } else if (op == ZB_SUM || op == ZB_MULSUM) {
     zb_rule_wrapping(&r);
   } else if (op == ZB_AVG) {
     zb_rule_quotients(&r);

@@ -9,6 +9,8 @@ struct zb_run {
   zb_u32 place;     /* a multiple of n where the rank in question is the holder */
   zb_u32 ratio;     /* ceil(2^32 / n) */
   zb_u32 group;     /* odd hash of the group in question */
+  zb_u64 undo;      /* divides a contribution by the rank's factor: floats subtract it from the bits,
+                     * integers multiply by it */
   zb_u32 member;    /* the group's member, or the size of a smaller last group */
 };
 
@@ -24,6 +26,11 @@ ZB_FN zb_run zb_run_at(const zb_rule &r, zb_u64 index, zb_u64 seed,
   return s;
 }
 
+/* Returns 1/3 modulo 2^64. Its low bits are 1/3 modulo smaller powers. */
+template <typename T> ZB_FN T zb_third() {
+  return (T)(zb_u64)0xaaaaaaaaaaaaaaabu;
+}
+
 /* Completes a run for a rank that contributes. Each row begins its rotation of
  * holders at another rank, so that no stride of a fault can coincide with the
  * rotation. */
@@ -33,6 +40,11 @@ ZB_FN void zb_run_rank(zb_run *s, const zb_rule &r, zb_u64 index, zb_u64 seed,
   s->place = (zb_u32)(index % ZB_ROW) + turn + r.n - rank;
   s->group = (zb_u32)zb_mix64(rank >> r.k) | 1;
   s->member = rank & ((1u << r.k) - 1);
+  if (r.type.bias != 0) {
+    s->undo = r.scaled ? (zb_u64)(1 + (rank & 1)) << r.type.mant : 0;
+  } else {
+    s->undo = !r.scaled ? 1 : rank & 1 ? zb_third<zb_u64>() * zb_third<zb_u64>() : zb_third<zb_u64>();
+  }
 }
 
 /* Completes a run for the check of a result. Only the member of the last group
@@ -133,11 +145,6 @@ ZB_FN int zb_exponent(const zb_rule &r, zb_u32 h) {
   return r.low + (int)(h & r.spread);
 }
 
-/* Returns 1/3 modulo 2^64. Its low bits are 1/3 modulo smaller powers. */
-template <typename T> ZB_FN T zb_third() {
-  return (T)(zb_u64)0xaaaaaaaaaaaaaaabu;
-}
-
 /* Returns the contribution of the run's rank to element t. */
 template <typename T, int FLOATS, int LAW>
 ZB_FN T zb_gives(const zb_rule &r, const zb_run &s, zb_u32 t) {
@@ -164,12 +171,12 @@ ZB_FN T zb_gives(const zb_rule &r, const zb_run &s, zb_u32 t) {
   }
   if (FLOATS) {
     T v = (T)((T)r.one + zb_scale<T>(r, h) +
-              (T)((T)(r.base & in) << r.type.mant));
+              (T)((T)(r.base & in) << r.type.mant) - (T)s.undo);
     return r.base | in ? v : (T)0;
   }
   T v = zb_bits<T>::times(zb_unit<T>(r, h), (T)r.times);
   v = zb_bits<T>::times(v, (T)(r.base + in));
-  return (T)(v + (holder ? zb_bonus<T>(r, h) : (T)0));
+  return zb_bits<T>::times((T)(v + (holder ? zb_bonus<T>(r, h) : (T)0)), (T)s.undo);
 }
 
 /* Returns the expected value of element t after the contributions of all ranks. */

@@ -4,8 +4,6 @@
 
 #include "stream.h"
 
-enum { ZBL_IN_PROGRESS = 7 }; /* ncclInProgress, since NCCL 2.14 */
-
 enum { ZBL_DTYPES = 12 }; /* ncclDataType_t */
 
 /* How a collective runs; see window.c. */

@@ -117,6 +117,15 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
   return zbl_allocate(ptr, bytes, ZBL_OF_DEVICE);
 }
 
+/* Allocates fine-grained, uncached or signal memory, which is ordinary device memory
+ * here. A signal has 8 bytes (ROCm/clr, hipamd/src/hip_memory.cpp,
+ * hipExtMallocWithFlags). */
+static int zbl_extMalloc(void **p, size_t bytes, unsigned flags) {
+  enum { ZBL_SIGNAL = 2, ZBL_LAST_FLAG = 4 }; /* hipMallocSignalMemory, hipDeviceMallocContiguous */
+  ZBL_REFUSE(flags > ZBL_LAST_FLAG || (flags == ZBL_SIGNAL && bytes != 8), ZB_ERR_VALUE);
+  return zbl_mallocDevice(p, bytes);
+}
+
 static int zbl_freeDevice(void *ptr) {
   zbl_block *block;
   ZBL_ENTER;

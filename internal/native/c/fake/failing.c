@@ -56,7 +56,7 @@ static const char *zbl_collErrorString(int error) {
     return "invalid argument";
   case ZB_COLL_USAGE:
     return "invalid usage";
-  case ZBL_IN_PROGRESS:
+  case ZB_COLL_IN_PROGRESS:
     return "NCCL operation in progress";
   case ZB_COLL_REMOTE:
     return "remote process exited or there was a network error";

@@ -52,7 +52,7 @@ static int zbl_leave_joined(void) {
     zbl_joining = c->joined;
     zbl_join_later(c);
   }
-  return ZBL_IN_PROGRESS;
+  return ZB_COLL_IN_PROGRESS;
 }
 
 /* Waits for the peers of the group's joins. A process that drives the world alone does not wait,
@@ -92,7 +92,7 @@ int zbl_group_note_init(zbl_comm *c) {
   if (zbl_depth > 0) {
     return 0;
   }
-  return zbl_wait_joined() == ZBL_IN_PROGRESS ? zbl_progress_of(c->from != NULL ? c->from : c) : 0;
+  return zbl_wait_joined() == ZB_COLL_IN_PROGRESS ? zbl_progress_of(c->from != NULL ? c->from : c) : 0;
 }
 
 /* Makes a refused call fail its group: the group neither waits for joins nor launches
@@ -154,13 +154,20 @@ zbl_queued *zbl_next_queued(void) {
 
 static const char zbl_unpaired[] = "ncclGroupEnd: a message of a rank to itself, whose other end is not in the group";
 
+/* Returns the result of launched calls. For a non-blocking communicator it is ncclInProgress,
+ * because NCCL launches them in a thread of its own (NVIDIA/nccl at v2.22.3, src/group.cc,
+ * ncclGroupEndInternal). Here they are launched already. */
+static int zbl_in_time(int code, int nonblocking) {
+  return code == 0 && nonblocking ? ZB_COLL_IN_PROGRESS : code;
+}
+
 /* Launches the call that was written to the place of zbl_next_queued, or keeps it if a group is
  * open. */
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
     ZBL_ENTER;
     ZBL_FAIL(q->peer == q->comm->rank, ZB_COLL_USAGE, zbl_unpaired);
-    return zbl_launch_now(q, 1);
+    return zbl_in_time(zbl_launch_now(q, 1), q->comm->nonblocking);
   }
   zbl_queue_len++;
   return 0;
@@ -272,8 +279,9 @@ static int zbl_end_group(void) {
     return result;
   }
   result = zbl_wait_joined();
-  if ((result == 0 || result == ZBL_IN_PROGRESS) && zbl_queue_len > 0) {
-    int launched = zbl_launch_queue();
+  if ((result == 0 || result == ZB_COLL_IN_PROGRESS) && zbl_queue_len > 0) {
+    int nonblocking = zbl_queue[0].comm->nonblocking;
+    int launched = zbl_in_time(zbl_launch_queue(), nonblocking);
     result = launched != 0 ? launched : result;
   }
   return result;

@@ -95,4 +95,4 @@ int zbl_in_progress(zbl_comm *c) {
 }
 
 /* Returns the communicator's state in the form that its calls return. */
-int zbl_progress_of(zbl_comm *c) { return zbl_in_progress(c) ? ZBL_IN_PROGRESS : 0; }
+int zbl_progress_of(zbl_comm *c) { return zbl_in_progress(c) ? ZB_COLL_IN_PROGRESS : 0; }

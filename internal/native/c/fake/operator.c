@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ncclScalarResidence_t */
-enum { ZBL_SCALAR_DEVICE, ZBL_SCALAR_HOST };
+enum { ZBL_SCALAR_DEVICE }; /* the other ncclScalarResidence_t is ZB_SCALAR_HOST */
 
 enum { ZBL_FIRST_OPERATOR = ZBL_MULTIPLIED, ZBL_LAST_OPERATOR = INT32_MAX };
 
@@ -34,12 +33,12 @@ static int zbl_new_number(void) {
   return last;
 }
 
-int zbl_opCreate(int *op, void *scalar, int dtype, int residence, void *comm) {
+static int zbl_opCreate(int *op, void *scalar, int dtype, int residence, void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
   zbl_operator *o;
   ZBL_ENTER;
   if (c == NULL || op == NULL || scalar == NULL || dtype < 0 || dtype >= ZBL_DTYPES ||
-      (residence != ZBL_SCALAR_DEVICE && residence != ZBL_SCALAR_HOST) ||
+      (residence != ZBL_SCALAR_DEVICE && residence != ZB_SCALAR_HOST) ||
       (residence == ZBL_SCALAR_DEVICE && !zbl_valid_range(scalar, zbl_width(dtype)))) {
     return zbl_failing(ZB_COLL_ARGUMENT, "ncclRedOpCreatePreMulSum: invalid argument");
   }
@@ -56,7 +55,7 @@ int zbl_opCreate(int *op, void *scalar, int dtype, int residence, void *comm) {
   return 0;
 }
 
-int zbl_opDestroy(int op, void *comm) {
+static int zbl_opDestroy(int op, void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
   zbl_operator **at, *o;
   ZBL_ENTER;

@@ -91,7 +91,7 @@ static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank
   static const zbl_caller asked = {"commInitRankConfig", NULL};
   ZBL_REFUSE_CALL(!zbl_config_ok(c), &asked, ZB_COLL_ARGUMENT, "%s", zbl_bad_config);
   int code = zbl_join_rank(comm, nranks, id, rank, zbl_waits_for(c, 1), ZBL_NO_VIRTUAL);
-  if (code == 0 || code == ZBL_IN_PROGRESS) {
+  if (code == 0 || code == ZB_COLL_IN_PROGRESS) {
     ((zbl_comm *)*comm)->policy = zbl_policy_of(c);
   }
   return code;

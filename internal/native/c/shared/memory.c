@@ -24,15 +24,6 @@ static int zbl_allocate_flagged(void **p, size_t bytes, int kind, unsigned flags
   return code;
 }
 
-/* Allocates fine-grained, uncached or signal memory, which is ordinary device memory
- * here. A signal has 8 bytes (ROCm/clr, hipamd/src/hip_memory.cpp,
- * hipExtMallocWithFlags). */
-static int zbl_extMalloc(void **p, size_t bytes, unsigned flags) {
-  enum { ZBL_SIGNAL = 2, ZBL_LAST_FLAG = 4 }; /* hipMallocSignalMemory, hipDeviceMallocContiguous */
-  ZBL_REFUSE(flags > ZBL_LAST_FLAG || (flags == ZBL_SIGNAL && bytes != 8), ZB_ERR_VALUE);
-  return zbl_allocate_as(p, bytes, ZBL_OF_DEVICE);
-}
-
 /* Allocates managed memory. HIP requires one of the two kinds of attachment and
  * a size above 0 (ROCm/clr, hipamd/src/hip_hmm.cpp, hipMallocManaged). */
 static int zbl_mallocManaged(void **p, size_t bytes, unsigned flags) {

@@ -26,7 +26,6 @@ typedef struct zbs_ipc {
   SYM(field, NULL, ret, args, ZB_COLLECTIVES, name, ZB_NONE, NULL)
 
 #define ZBS_MORE_MEMORY(SYM)                                                   \
-  ZBS_HIP(SYM, extMalloc, int, (void **p, size_t bytes, unsigned flags), "hipExtMallocWithFlags") \
   ZBS_HIP(SYM, mallocManaged, int, (void **p, size_t bytes, unsigned flags), "hipMallocManaged") \
   ZBS_HIP(SYM, hostMalloc, int, (void **p, size_t bytes, unsigned flags), "hipHostMalloc") \
   ZBS_HIP(SYM, extHostAlloc, int, (void **p, size_t bytes, unsigned flags), "hipExtHostAlloc") \
@@ -52,8 +51,6 @@ typedef struct zbs_ipc {
 #define ZBS_MORE_STREAMS(SYM)                                                  \
   ZBS_BOTH(SYM, streamCreatePlain, int, (void **stream), "StreamCreate")       \
   ZBS_BOTH(SYM, streamGetPriority, int, (void *stream, int *priority), "StreamGetPriority") \
-  ZBS_HIP(SYM, streamWithMask, int, (void **stream, uint32_t words, const uint32_t *mask), \
-          "hipExtStreamCreateWithCUMask")                                      \
   ZBS_BOTH(SYM, priorityRange, int, (int *least, int *greatest), "DeviceGetStreamPriorityRange") \
   ZBS_BOTH(SYM, streamSynchronize, int, (void *stream), "StreamSynchronize")   \
   ZBS_BOTH(SYM, streamIsCapturing, int, (void *stream, int *status), "StreamIsCapturing") \
@@ -123,10 +120,6 @@ typedef struct zbs_ipc {
   ZBS_NCCL(SYM, commDevice, int, (void *comm, int *device), "ncclCommCuDevice") \
   ZBS_NCCL(SYM, commRank, int, (void *comm, int *rank), "ncclCommUserRank")    \
   ZBS_NCCL(SYM, collLastError, const char *, (void *comm), "ncclGetLastError") \
-  ZBS_NCCL(SYM, opCreate, int,                                                 \
-               (int *op, void *scalar, int dtype, int residence, void *comm),  \
-               "ncclRedOpCreatePreMulSum")                                     \
-  ZBS_NCCL(SYM, opDestroy, int, (int op, void *comm), "ncclRedOpDestroy")      \
   ZBS_NCCL(SYM, bcast, int,                                                    \
                (void *buffer, size_t count, int dtype, int root, void *comm,   \
                 void *stream),                                                 \

@@ -16,15 +16,6 @@ static int zbl_streamGetPriority(void *stream, int *priority) {
   return ZB_OK;
 }
 
-/* Makes a stream that may use only some compute units, which has no effect here. HIP
- * requires a mask of at least one word (ROCm/clr, hipamd/src/hip_stream.cpp,
- * hipExtStreamCreateWithCUMask). */
-static int zbl_streamWithMask(void **stream, uint32_t words, const uint32_t *mask) {
-  return stream == NULL ? zbl_said(ZB_ERR_HANDLE)
-         : words == 0 || mask == NULL ? zbl_said(ZB_ERR_VALUE)
-                                      : zbl_streamCreate(stream, 0);
-}
-
 static int zbl_priorityRange(int *least, int *greatest) {
   if (least != NULL) {
     *least = ZBL_LEAST_PRIORITY;

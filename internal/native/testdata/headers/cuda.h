@@ -10,6 +10,7 @@
 
 template <> constexpr std::string_view zb::called<ncclDataType_t> = "dtype";
 template <> constexpr std::string_view zb::called<ncclRedOp_t> = "op";
+template <> constexpr std::string_view zb::called<ncclScalarResidence_t> = "residence";
 template <> constexpr std::string_view zb::called<ncclResult_t> = "error";
 template <> constexpr std::string_view zb::called<cudaError_t> = "error";
 template <> constexpr std::string_view zb::called<CUresult> = "error";
