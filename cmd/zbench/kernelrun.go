@@ -117,7 +117,10 @@ func (b kernelBench) measure(ctx context.Context, cmd *cobra.Command, s State, o
 		}
 		return b.opened(ctx, s, &o.runOptions, -1)
 	}
-	e.Watch = func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) }
+	e.Watch = func(total, done int) engine.Watcher {
+		o.live = newProgress(s, total, done, o.quiet, o.progress)
+		return o.live
+	}
 	if cmd.Flags().Changed("resume") {
 		return o.measure(ctx, s, e, func(kept spec.Spec) (spec.Spec, error) {
 			want, list, err := unchanged(cmd, kept, false)
@@ -154,7 +157,7 @@ func (b kernelBench) opened(ctx context.Context, s State, o *runOptions, node in
 	to := hbm.Opening{
 		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),
 		Sense: linux.Tree{FS: treeFS{s.FS, "/"}}.Sense,
-		Say:   func(text string) { s.note(o.quiet, "%s\n", text) }, Help: flagsHelp(b.Name), Node: node,
+		Say:   func(text string) { o.live.begins(text) }, Help: flagsHelp(b.Name), Node: node,
 	}
 	cache, err := o.libraries.fill(ctx, s, &to.Native)
 	if err != nil {
