@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"zbench/bench/base/plain"
 	"zbench/bench/base/stat"
 	"zbench/bench/base/unit"
 	"zbench/bench/run/record"
@@ -137,16 +138,21 @@ func (e Estimate) Text(simulated bool) string {
 		fmt.Fprintf(&b, ", %d skipped", e.Skipped)
 	}
 	fmt.Fprintf(&b, ": %d passes, %s launches per rank.\n", e.Passes, e.Launches.text(unit.Number))
-	who, after := "It takes", "."
-	if simulated {
-		who, after = "SIMULATED: a real cluster would spend", ". The simulation takes seconds on this machine and needs no GPU."
-	}
-	fmt.Fprintf(&b, "%s %s of measured time, %s GPU-hours on %d GPUs%s\n",
-		who, e.Seconds.text(duration), e.GPUHours().text(unit.Digits), e.Ranks, after)
+	b.WriteString(e.Spent(simulated))
 	if e.Unknown > 0 && e.Slow > 0 {
 		fmt.Fprintf(&b, "The launch time is unknown: the sweep takes longer if a launch takes over %s.\n", unit.Seconds(e.Slow))
 	}
 	return b.String()
+}
+
+// Spent returns the time and the GPU-hours as a line; simulated is true on the loopback.
+func (e Estimate) Spent(simulated bool) string {
+	who, after := "It takes", "."
+	if simulated {
+		who, after = "SIMULATED: a real cluster would spend", ". The simulation takes seconds on this machine and needs no GPU."
+	}
+	return fmt.Sprintf("%s %s of measured time, %s GPU-hours on %s%s\n",
+		who, e.Seconds.text(duration), e.GPUHours().text(unit.Digits), plain.Count(e.Ranks, "GPU"), after)
 }
 
 // Against returns a warning if the sweep takes longer than the remaining time, in seconds; empty
