@@ -250,16 +250,7 @@ func (o *bisectOptions) start(s State, dir *folder.Folder, h bisect.Header, save
 
 // openJournal writes the existing lines of the journal and opens it for more.
 func (b *bisecting) openJournal() (err error) {
-	h := &b.header
-	if h.Run == "" { // a new search, or one that an earlier version began
-		if h.Run, err = b.dir.NewRun(*h, false); err != nil {
-			return err
-		}
-	}
-	text, err := bisect.JournalText(*h, b.saved)
-	if err == nil {
-		b.journal, err = folder.NewJournal[bisect.Entry](b.dir, bisectJournalFile, h.Run, b.again(), text)
-	}
+	b.journal, err = folder.Begin(b.dir, bisectJournalFile, b.again(), &b.header.Run, b.header, false, b.saved)
 	return err
 }
 

@@ -164,7 +164,7 @@ func (b kernelBench) dry(ctx context.Context, s State, o *worldRun, l launching)
 	case err != nil:
 		return err
 	default:
-		defer k.Close() //nolint:errcheck // nothing was launched that can fail
+		defer k.Close()            //nolint:errcheck // nothing was launched that can fail
 		if backend == "loopback" { // it has the devices of all nodes
 			nodes = 1
 		}

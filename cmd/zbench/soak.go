@@ -189,19 +189,10 @@ func readSoak(s State, path string) (soak.Header, []soak.Attempt, error) {
 }
 
 // journal writes the attempts so far and opens the journal for more.
-func (o *soakOptions) journal(dir *folder.Folder, want spec.Spec, simulated bool) (_ *folder.Journal[soak.Attempt], err error) {
+func (o *soakOptions) journal(dir *folder.Folder, want spec.Spec, simulated bool) (*folder.Journal[soak.Attempt], error) {
 	h := &o.header
 	h.Schema, h.Spec, h.Attempts, h.Launches, h.Seconds = soak.JournalSchema, want, o.attempts, o.launches, o.lasts.Seconds()
-	if h.Run == "" {
-		if h.Run, err = dir.NewRun(*h, simulated); err != nil {
-			return nil, err
-		}
-	}
-	text, err := soak.JournalText(*h, o.saved)
-	if err != nil {
-		return nil, err
-	}
-	return folder.NewJournal[soak.Attempt](dir, soakJournal, h.Run, plain.Typed("zbench", "soak", "--resume", dir.Path), text)
+	return folder.Begin(dir, soakJournal, plain.Typed("zbench", "soak", "--resume", dir.Path), &h.Run, h, simulated, o.saved)
 }
 
 // arms returns the cases that are run by turns in a world.

@@ -20,13 +20,14 @@ import (
 	"zbench/bench/base/exit"
 	"zbench/bench/base/finding"
 	"zbench/bench/base/folder"
+	"zbench/bench/base/pattern"
 	"zbench/bench/base/plain"
 	"zbench/bench/base/slice"
 	"zbench/bench/base/spell"
 	"zbench/bench/base/unit"
 	"zbench/bench/engine"
+	"zbench/bench/run/plan"
 	"zbench/bench/show/document"
-	"zbench/hbm"
 	"zbench/internal/launch"
 )
 
@@ -119,34 +120,20 @@ func (o *suiteOptions) start(ctx context.Context, s State, cmd *cobra.Command, a
 			return err
 		}
 	}
-	if err = o.openJournal(s); err != nil {
+	if err = s.FS.MkdirAll(o.dir.File(suiteRows)); err != nil {
+		return err
+	}
+	if o.journal, err = folder.Begin(o.dir, suiteJournal, o.resume(), &o.header.Run, o.header, !o.header.GPU, o.entries); err != nil {
 		return err
 	}
 	defer o.journal.Close() //nolint:errcheck // every line is on disk
 	ended := o.rows(ctx, s)
-	d := suite.New(o.suite, o.header.Nodes, o.outcomes(s))
-	shown := d.Shown()
 	return s.deliver(o.run.output, result{
-		shown: shown, files: append(whole(shown), barPictures(shown)...), dir: o.dir, started: started, verdict: ended,
+		shown: suite.New(o.suite, o.header.Nodes, o.outcomes(s)).Shown(), dir: o.dir, started: started, verdict: ended,
 		after: func(dir *folder.Folder) {
 			s.note(o.run.quiet, "Wrote %s (report.html, suite.json, suite.csv, %s)\n", dir.Path, suiteRows)
 		},
 	})
-}
-
-// barPictures returns the files of bar charts, for slides. Other charts have files anyway.
-func barPictures(d *document.Document) (files []artifact) {
-	for b := range d.Blocks() {
-		if bars, ok := b.(document.Bars); ok {
-			files = append(files, drawn(bars.ID, bars)...)
-		}
-	}
-	return files
-}
-
-// suiteKernels returns the names of kernels that a figure may have.
-func suiteKernels() []string {
-	return slices.Concat(hbm.StreamNames(), kernelNames(), []string{"gemm"})
 }
 
 // ask reads the suite and finds out where its rows run.
@@ -162,9 +149,6 @@ func (o *suiteOptions) ask(s State, cmd *cobra.Command, args []string) error {
 			}
 			return usage(unknown, "or give a file")
 		}
-	}
-	if o.suite, err = suite.Read(text, suiteKernels()...); err != nil {
-		return usage(fmt.Errorf("%s: %w", args[0], err), "docs/TRIAL.md describes the form")
 	}
 	l, err := o.run.placed(s, o.run.want, cmd.Flags().Changed("nodes"))
 	if err != nil {
@@ -188,7 +172,10 @@ func (o *suiteOptions) ask(s State, cmd *cobra.Command, args []string) error {
 			o.header.Common = append(o.header.Common, flagWords(f)...)
 		}
 	})
-	return o.resolve()
+	if err := o.resolve(); err != nil {
+		return usage(fmt.Errorf("%s: %w", args[0], err), "docs/TRIAL.md describes the form; "+suiteHelp)
+	}
+	return nil
 }
 
 // suiteCommon are the flags that a suite passes on to all of its rows, besides those of libraries
@@ -204,16 +191,16 @@ func earlierRows(s State, path string) (string, error) {
 	return rows, nil
 }
 
-// resolve fills in the placeholders and refuses a row that zbench does not understand, before
-// anything is run.
-func (o *suiteOptions) resolve() error {
-	if err := o.suite.Expand(o.header.Nodes, suiteKernels()...); err != nil {
-		return usage(err, suiteHelp)
+// resolve reads the suite's text, and refuses a row that zbench does not understand, before anything
+// is run.
+func (o *suiteOptions) resolve() (err error) {
+	if o.suite, err = suite.Read([]byte(o.header.Text), o.header.Nodes, figureNames()...); err != nil {
+		return err
 	}
 	for i := range o.suite.Rows {
 		r := &o.suite.Rows[i]
-		words, _ := r.Args(o.world())
-		if len(words) == 0 {
+		words, why := r.Args(o.world())
+		if why != "" {
 			continue
 		}
 		cmd, rest, err := o.commandOf(words)
@@ -221,7 +208,7 @@ func (o *suiteOptions) resolve() error {
 			err = cmd.ParseFlags(rest)
 		}
 		if err != nil {
-			return usage(fmt.Errorf("row %q, zbench %s: %w", r.Name, strings.Join(words, " "), err), suiteHelp)
+			return fmt.Errorf("row %q, zbench %s: %w", r.Name, strings.Join(words, " "), err)
 		}
 	}
 	return nil
@@ -263,28 +250,11 @@ func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) (err e
 		return folder.Damaged(err, o.dir.File(suiteJournal), "give the folder of an earlier `zbench suite`")
 	}
 	o.entries = slices.DeleteFunc(o.entries, func(e suite.Entry) bool { return !e.Ended() })
-	if o.suite, err = suite.Read([]byte(o.header.Text), suiteKernels()...); err != nil {
-		return err
-	}
 	return o.resolve()
 }
 
-// openJournal writes the rows that have ended and opens the journal for more.
-func (o *suiteOptions) openJournal(s State) (err error) {
-	if o.header.Run == "" {
-		if o.header.Run, err = o.dir.NewRun(o.header, !o.header.GPU); err != nil {
-			return err
-		}
-	}
-	text, err := suite.JournalText(o.header, o.entries)
-	if err == nil {
-		err = s.FS.MkdirAll(o.dir.File(suiteRows))
-	}
-	if err == nil {
-		o.journal, err = folder.NewJournal[suite.Entry](o.dir, suiteJournal, o.header.Run, plain.Typed("zbench", "suite", "--resume", o.dir.Path), text)
-	}
-	return err
-}
+// resume returns the command that continues the suite.
+func (o *suiteOptions) resume() string { return plain.Typed("zbench", "suite", "--resume", o.dir.Path) }
 
 // entry returns the journal's line of a row; nil if the row has not ended.
 func (o *suiteOptions) entry(row string) *suite.Entry {
@@ -310,7 +280,7 @@ func (o *suiteOptions) rows(ctx context.Context, s State) error {
 		}
 		switch {
 		case errors.Is(err, context.Canceled):
-			return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; the rows before are saved", err), plain.Typed("zbench", "suite", "--resume", o.dir.Path)+" continues")
+			return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; the rows before are saved", err), o.resume()+" continues")
 		case err != nil:
 			return err
 		}
@@ -328,29 +298,27 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 	line := o.line(r, words)
 	s.note(o.run.quiet, "[%d/%d] %s: zbench %s\n", number+1, len(o.suite.Rows), r.Title, strings.Join(line, " "))
 	out := filepath.Join(o.path(), suiteRows, r.Name)
-	attempts := [][]string{append(line, "--out", out, "--force", "--quiet")}
-	if again := o.again(s, r, words); again != nil {
-		attempts = append([][]string{append(again, "--resume", out, "--quiet")}, attempts...)
-	}
 	if err := o.free(ctx, s, out); err != nil {
 		return e, err
 	}
-	for i, argv := range attempts {
-		began := s.Now()
-		code, tail, err := o.child(ctx, s, argv)
-		if err == nil {
-			err = o.dir.Put(filepath.Join(suiteRows, r.Name+".txt"), tail.text)
-		}
-		if err != nil {
-			return e, err
-		}
-		e.Code, e.Seconds, e.Evidence = code, s.Now().Sub(began).Seconds(), nil
-		if code != exit.OK {
-			e.Evidence = tail.lines(evidenceLines)
-		}
-		if code != exit.Usage || i == len(attempts)-1 { // a row that cannot be continued starts again
-			break
-		}
+	began := s.Now()
+	e.Code = exit.Usage
+	var tail *tailWriter
+	var err error
+	if again := o.again(s, r, words); again != nil {
+		e.Code, tail, err = o.child(ctx, s, append(again, "--resume", out, "--quiet"))
+	}
+	if e.Code == exit.Usage && err == nil { // there is nothing to continue, or it cannot be continued
+		e.Code, tail, err = o.child(ctx, s, append(line, "--out", out, "--force", "--quiet"))
+	}
+	if err == nil {
+		err = o.dir.Put(filepath.Join(suiteRows, r.Name+".txt"), tail.text)
+	}
+	if err != nil {
+		return e, err
+	}
+	if e.Seconds = s.Now().Sub(began).Seconds(); e.Code != exit.OK {
+		e.Evidence = tail.lines(evidenceLines)
 	}
 	s.note(o.run.quiet, "[%d/%d] %s: exit code %d after %s\n", number+1, len(o.suite.Rows), r.Title, e.Code, unit.Seconds(e.Seconds))
 	return e, nil
@@ -359,14 +327,14 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 // `free` waits until no process uses a row's folder. If the suite was killed, its last command may
 // still run: it saves its results and then ends.
 func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
-	late, stop := newTimer(2 * firstGrace)
-	defer stop()
-	for s.FS.Held(filepath.Join(dir, folder.LockFile)) != nil {
-		soon, _ := newTimer(100 * time.Millisecond)
+	const look = 100 * time.Millisecond
+	for range 2 * firstGrace / look { // the row's command then names the process that uses the folder
+		if s.FS.Held(filepath.Join(dir, folder.LockFile)) == nil {
+			break
+		}
+		soon, _ := newTimer(look)
 		select {
 		case <-soon:
-		case <-late:
-			return nil // the row's command then names the process that uses the folder
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -438,7 +406,7 @@ func (o *suiteOptions) outcomes(s State) []suite.Outcome {
 		e := o.entry(r.Name)
 		var found *suite.Result
 		if e != nil && e.Why == "" && len(words) > 0 {
-			found = o.result(s, &r, words[0])
+			found = o.result(s, r.Name, words[0])
 		}
 		return r.Outcome(e, found, o.line(&r, words), filepath.Join(suiteRows, r.Name))
 	})
@@ -446,43 +414,37 @@ func (o *suiteOptions) outcomes(s State) []suite.Outcome {
 
 // result reads the results that a row left, or returns nil if there are none. command is the first
 // word of the row's command line.
-func (o *suiteOptions) result(s State, r *suite.Row, command string) *suite.Result {
-	dir := filepath.Join(o.dir.Path, suiteRows, r.Name)
+func (o *suiteOptions) result(s State, row, command string) *suite.Result {
+	dir := filepath.Join(o.dir.Path, suiteRows, row)
 	if _, err := s.FS.Stat(filepath.Join(dir, engine.ResultsFile)); err == nil {
 		rec, err := readAny(s, dir)
 		if err != nil {
 			return nil
 		}
 		d := shownRecord{Record: rec, folder: dir, advice: readAdvice(s, dir, rec)}.document(0)
-		return &suite.Result{Record: rec, Findings: d.Findings, Simulated: rec.Simulated, Picture: r.Picture(d)}
+		return &suite.Result{Record: rec, Shown: d, Simulated: rec.Simulated}
 	}
 	text, err := s.FS.ReadFile(filepath.Join(dir, command+".json"))
-	if err != nil {
-		return nil
-	}
 	var found struct {
 		Simulated bool
-		Survey    struct{ Simulated bool }
+		Survey    *rails.Survey
 		Judgement finding.Judgement
 	}
-	if json.Unmarshal(text, &found) != nil {
+	if err != nil || json.Unmarshal(text, &found) != nil {
 		return nil
 	}
-	out := &suite.Result{Findings: found.Judgement.Findings, Simulated: found.Simulated || found.Survey.Simulated}
-	if command == "rails" {
-		out.Rails = &rails.Document{}
-		if json.Unmarshal(text, out.Rails) != nil {
-			out.Rails = nil
-		}
+	return &suite.Result{
+		Survey: found.Survey, Shown: &document.Document{Findings: found.Judgement.Findings},
+		Simulated: found.Simulated || found.Survey != nil && found.Survey.Simulated,
 	}
-	return out
 }
 
-// dry prints the rows. Commands with --dry-run also state their cases and GPU-hours.
+// dry prints the rows with their cases and GPU-hours, and the sum of these.
 func (o *suiteOptions) dry(ctx context.Context, s State) error {
 	text, add := newDryRun()
 	add("Suite", "%s: %s", o.suite.Name, o.suite.About)
 	add("Nodes", "%d", o.header.Nodes)
+	var seconds, hours plan.Span
 	for i := range o.suite.Rows {
 		r := &o.suite.Rows[i]
 		words, why := r.Args(o.world())
@@ -491,29 +453,35 @@ func (o *suiteOptions) dry(ctx context.Context, s State) error {
 			continue
 		}
 		add(r.Name, "zbench %s", strings.Join(words, " "))
-		for _, line := range o.estimate(ctx, s, r, words) {
+		lines, err := o.estimate(ctx, s, r, words)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
 			add("", "%s", line)
+			if time, spent, ok := plan.ReadSpent(line); ok {
+				seconds.Add(time.Low, time.High)
+				hours.Add(spent.Low, spent.High)
+			}
 		}
 	}
+	add("Together", "%s; opening devices and checks come on top", plan.Spending(seconds, hours))
 	_, err := io.WriteString(s.Stdout, text.String())
 	return err
 }
 
-// estimate returns what a dry run of a row's command prints about its cases. Some commands have no
-// dry run.
-func (o *suiteOptions) estimate(ctx context.Context, s State, r *suite.Row, words []string) (lines []string) {
-	cmd, _, err := o.commandOf(words)
-	if err != nil || cmd.Flags().Lookup("dry-run") == nil || r.Nodes == "" {
-		return []string{"its cases follow from the device; it prints them when it starts"}
+// stated matches the lines of a dry run about cases and GPU-hours.
+var stated = pattern.New(`cases? to run|GPU-hours|^(Survey|Soak) `)
+
+// estimate returns the lines of a row's dry run that state its cases and GPU-hours, or its last line
+// if the dry run failed.
+func (o *suiteOptions) estimate(ctx context.Context, s State, r *suite.Row, words []string) ([]string, error) {
+	if cmd, _, err := o.commandOf(words); err != nil || cmd.Flags().Lookup("dry-run") == nil {
+		return []string{"It reads results: 0 GPU-hours."}, err
 	}
 	code, tail, err := o.child(ctx, s, append(o.line(r, words), "--dry-run"))
 	if err != nil || code != exit.OK {
-		return tail.lines(1)
+		return tail.lines(1), err
 	}
-	for _, l := range tail.lines(evidenceLines) {
-		if strings.Contains(l, "cases to run") || strings.Contains(l, "GPU-hours") || strings.HasPrefix(l, "Survey") {
-			lines = append(lines, l)
-		}
-	}
-	return lines
+	return slice.Where(tail.lines(rowOutput), stated.MatchString), nil
 }

@@ -155,7 +155,7 @@ func newRunFiles(rng *rand.Rand, bare bool) (runFiles, error) {
 	for i := range 4 {
 		entries = append(entries, bisect.Entry{Round: i / 2, Variant: search.Variants[i%2].Name, Seconds: 1, Times: map[string]float64{rec.Results[0].Key: rng.Float64()}})
 	}
-	saved, failed := bisect.JournalText(search, entries)
+	saved, failed := jsonfile.Lines(search.Run, search, entries)
 	files := runFiles{journalFile: text, resultsFile: results.Bytes(), indexFile: index.Bytes(), valuesFile: values.Bytes(), searchFile: saved}
 	if bare {
 		err = errors.Join(err, unseal(files, resultsFile), unseal(files, indexFile))

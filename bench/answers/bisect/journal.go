@@ -2,7 +2,6 @@ package bisect
 
 import (
 	"errors"
-	"fmt"
 
 	"zbench/bench/base/jsonfile"
 	"zbench/bench/run/spec"
@@ -77,40 +76,14 @@ type Entry struct {
 // Line returns the entry as a line of the search's journal.
 func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
 
-// JournalText returns a journal's lines.
-func JournalText(h Header, entries []Entry) ([]byte, error) {
-	return jsonfile.Lines(h.Run, h, entries)
-}
-
-// ReadJournal reads a journal. A last line without its newline was cut off when the search ended,
-// and is left out. Any other damage is a jsonfile.LineError.
+// ReadJournal reads a journal, as jsonfile.ReadLines does.
 func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
-	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) error {
-		if number == 1 {
-			return h.read(line)
+	h.Run, entries, err = jsonfile.ReadLines[Entry](text, &h, func() error {
+		err := jsonfile.CheckVersion(h.Schema, JournalSchema)
+		if err == nil && (h.Spec.Sweep == nil == (h.Spec.Kernels == nil) || len(h.Cases) == 0) {
+			err = errors.New("it has no cases")
 		}
-		var e Entry
-		err := jsonfile.DecodeLine(line, h.Run, &e)
-		entries = append(entries, e)
 		return err
-	})
-	if err == nil && lines == 0 {
-		err = errors.New("it is empty")
-	}
+	}, nil)
 	return h, entries, err
-}
-
-func (h *Header) read(line []byte) error {
-	run, err := jsonfile.DecodeFirst(line, h)
-	if err != nil {
-		return err
-	}
-	h.Run = run
-	if h.Schema != JournalSchema {
-		return fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
-	}
-	if h.Spec.Sweep == nil == (h.Spec.Kernels == nil) || len(h.Cases) == 0 {
-		return errors.New("it has no cases")
-	}
-	return nil
 }

@@ -19,7 +19,7 @@ func saved(t testing.TB) []byte {
 		Schema: bisect.JournalSchema, Options: bisect.Defaults(), Spec: spec.Spec{Sweep: &spec.Sweep{}}, Timing: "burst", GPUs: 1,
 		Variants: []bisect.Given{{Name: "a"}, {Name: "b", Settings: "X=1"}}, Cases: []bisect.Planned{{Key: "k", Bytes: 1}},
 	}
-	text, err := bisect.JournalText(h, []bisect.Entry{{Variant: "a", Seconds: 1, Times: map[string]float64{"k": 1}, Simulated: true}, {Variant: "b", Reason: "exit code 1"}})
+	text, err := jsonfile.Lines(h.Run, h, []bisect.Entry{{Variant: "a", Seconds: 1, Times: map[string]float64{"k": 1}, Simulated: true}, {Variant: "b", Reason: "exit code 1"}})
 	require.NoError(t, err)
 	return text
 }
@@ -50,7 +50,7 @@ func TestEntriesOfOtherSearches(t *testing.T) {
 	h, entries, err := bisect.ReadJournal(saved(t))
 	require.NoError(t, err)
 	h.Run = strings.Repeat("a5", 16)
-	text, err := bisect.JournalText(h, entries[:1])
+	text, err := jsonfile.Lines(h.Run, h, entries[:1])
 	require.NoError(t, err)
 	got, _, err := bisect.ReadJournal(text)
 	require.NoError(t, err)

@@ -33,31 +33,19 @@ type Header struct {
 // Line returns the attempt as a line of the soak's journal.
 func (a Attempt) Line(run string) ([]byte, error) { return jsonfile.Line(run, a) }
 
-// JournalText returns the lines of a journal.
-func JournalText(h Header, attempts []Attempt) ([]byte, error) {
-	return jsonfile.Lines(h.Run, h, attempts)
-}
-
-// ReadJournal reads a journal. A last line without a newline was being written when the soak ended; it is
-// left out. Any other damage is a jsonfile.LineError.
+// ReadJournal reads a journal, as jsonfile.ReadLines does.
 func ReadJournal(text []byte) (h Header, attempts []Attempt, err error) {
-	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) (err error) {
-		if number == 1 {
-			h.Run, err = jsonfile.DecodeFirst(line, &h)
-			if err == nil && (h.Schema != JournalSchema || h.Spec.Sweep == nil) {
-				err = fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
-			}
-			return err
+	h.Run, attempts, err = jsonfile.ReadLines(text, &h, func() error {
+		err := jsonfile.CheckVersion(h.Schema, JournalSchema)
+		if err == nil && h.Spec.Sweep == nil {
+			err = errors.New("it has no sizes")
 		}
-		var a Attempt
-		if err = jsonfile.DecodeLine(line, h.Run, &a); err == nil && a.Number != len(attempts) {
-			err = fmt.Errorf("it is attempt %d, not %d", a.Number+1, len(attempts)+1)
-		}
-		attempts = append(attempts, a)
 		return err
+	}, func(i int, a Attempt) error {
+		if a.Number != i {
+			return fmt.Errorf("it is attempt %d, not %d", a.Number+1, i+1)
+		}
+		return nil
 	})
-	if err == nil && lines == 0 {
-		err = errors.New("it is empty")
-	}
 	return h, attempts, err
 }

@@ -185,7 +185,7 @@ func TestSavedAttemptsAreNotMadeAgain(t *testing.T) {
 	f := &fake{}
 	s := endless(cases, 3, 30, func(a Attempt) { all = append(all, a) })
 	require.NoError(t, s.Run(context.Background(), f))
-	text, err := JournalText(Header{Schema: JournalSchema, Run: strings.Repeat("a5", 16), Spec: spec.Spec{Sweep: &spec.Sweep{}}, Attempts: 30}, all)
+	text, err := jsonfile.Lines(strings.Repeat("a5", 16), Header{Schema: JournalSchema, Spec: spec.Spec{Sweep: &spec.Sweep{}}, Attempts: 30}, all)
 	require.NoError(t, err)
 	rest := f.asked
 	for _, cut := range []int{0, 1, 17, 30} {

@@ -1,13 +1,6 @@
 package suite
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-
-	"zbench/bench/base/exit"
-	"zbench/bench/base/jsonfile"
-)
+import "zbench/bench/base/jsonfile"
 
 // JournalSchema is the version of suite.jsonl.
 const JournalSchema = "zbench.suite-journal/1"
@@ -47,36 +40,13 @@ type Entry struct {
 // Ended reports whether the row has a result that a repetition would not change: it passed, found a
 // fault or wrong data, or could not tell. A row that failed, was killed or found no device is run
 // again by --resume.
-func (e Entry) Ended() bool {
-	return e.Why == "" && slices.Contains([]int{exit.OK, exit.Regression, exit.WrongData, exit.Want}, e.Code)
-}
+func (e Entry) Ended() bool { return e.Why == "" && e.end().final }
 
 // Line returns the entry as a line of the journal.
 func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
 
-// JournalText returns the lines of a journal.
-func JournalText(h Header, entries []Entry) ([]byte, error) {
-	return jsonfile.Lines(h.Run, h, entries)
-}
-
-// ReadJournal reads a journal. A last line without a newline was being written when the suite ended; it
-// is left out. Any other damage is a jsonfile.LineError.
+// ReadJournal reads a journal, as jsonfile.ReadLines does.
 func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
-	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) (err error) {
-		if number == 1 {
-			h.Run, err = jsonfile.DecodeFirst(line, &h)
-			if err == nil && h.Schema != JournalSchema {
-				err = fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
-			}
-			return err
-		}
-		var e Entry
-		err = jsonfile.DecodeLine(line, h.Run, &e)
-		entries = append(entries, e)
-		return err
-	})
-	if err == nil && lines == 0 {
-		err = errors.New("it is empty")
-	}
+	h.Run, entries, err = jsonfile.ReadLines[Entry](text, &h, func() error { return jsonfile.CheckVersion(h.Schema, JournalSchema) }, nil)
 	return h, entries, err
 }

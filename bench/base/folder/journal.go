@@ -36,6 +36,21 @@ func NewJournal[E Entry](dir *Folder, name, run, resume string, lines []byte) (*
 	return &Journal[E]{dir, file, name, run, resume}, nil
 }
 
+// Begin opens a journal with a head and the entries so far. A new run, whose id *run is empty, gets
+// its id first, as by NewRun. resume is the command that continues the run.
+func Begin[E Entry](dir *Folder, name, resume string, run *string, head any, simulated bool, entries []E) (_ *Journal[E], err error) {
+	if *run == "" {
+		if *run, err = dir.NewRun(head, simulated); err != nil {
+			return nil, err
+		}
+	}
+	lines, err := jsonfile.Lines(*run, head, entries)
+	if err != nil {
+		return nil, err
+	}
+	return NewJournal[E](dir, name, *run, resume, lines)
+}
+
 // Append writes an entry to disk.
 func (j *Journal[E]) Append(e E) error {
 	line, err := e.Line(j.run)

@@ -68,6 +68,39 @@ func Lines[E any](run string, head any, entries []E) ([]byte, error) {
 	return text, err
 }
 
+// ReadLines reads a journal: the first line into head, and each later line as an entry. first
+// checks the decoded head. each checks an entry by its number from 0; a nil each accepts all. A
+// last line without a newline was being written when the run ended; it is left out. Any other
+// damage is a LineError.
+func ReadLines[E any](text []byte, head any, first func() error, each func(i int, e E) error) (run string, entries []E, err error) {
+	lines, _, err := EachLine(text, func(number int, line []byte) (err error) {
+		if number == 1 {
+			if run, err = DecodeFirst(line, head); err == nil {
+				err = first()
+			}
+			return err
+		}
+		var e E
+		if err = DecodeLine(line, run, &e); err == nil && each != nil {
+			err = each(len(entries), e)
+		}
+		entries = append(entries, e)
+		return err
+	})
+	if err == nil && lines == 0 {
+		err = errors.New("it is empty")
+	}
+	return run, entries, err
+}
+
+// CheckVersion returns an error unless a journal's version is the one that this zbench reads.
+func CheckVersion(is, reads string) error {
+	if is != reads {
+		return fmt.Errorf("its version is %q, this zbench reads %q", is, reads)
+	}
+	return nil
+}
+
 // DecodeFirst decodes a journal's first line, without its newline, and returns the run's id. It
 // refuses a wrong checksum and an unknown field.
 func DecodeFirst(line []byte, into any) (run string, err error) {
