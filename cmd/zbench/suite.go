@@ -47,10 +47,22 @@ type suiteOptions struct {
 	// root has all commands. The rows are parsed with them.
 	root    *cobra.Command
 	suite   *suite.Suite
+	jobs    []suiteJob
 	header  suite.Header
 	entries []suite.Entry
 	dir     *folder.Folder
 	journal *folder.Journal[suite.Entry]
+}
+
+// suiteJob is a row with its command.
+type suiteJob struct {
+	*suite.Row
+	// cmd is the row's command; nil if the row cannot run, for the reason why.
+	cmd *cobra.Command
+	why string
+	// line is the command line without the flags of the folder. again continues the row; empty if the
+	// command has no --resume.
+	line, again []string
 }
 
 var suiteHelp = listedBy("suite")
@@ -109,6 +121,9 @@ func (o *suiteOptions) start(ctx context.Context, s State, cmd *cobra.Command, a
 	} else {
 		err = o.ask(s, cmd, args)
 	}
+	if err == nil {
+		err = o.resolve()
+	}
 	switch {
 	case err != nil:
 		return err
@@ -117,6 +132,9 @@ func (o *suiteOptions) start(ctx context.Context, s State, cmd *cobra.Command, a
 	}
 	if o.dir == nil {
 		if o.dir, err = folder.New(s.host(o.run.quiet), o.run.out, "suite", o.run.force); err != nil {
+			return err
+		}
+		if err = o.resolve(); err != nil { // the command lines that name the folder
 			return err
 		}
 	}
@@ -172,9 +190,6 @@ func (o *suiteOptions) ask(s State, cmd *cobra.Command, args []string) error {
 			o.header.Common = append(o.header.Common, flagWords(f)...)
 		}
 	})
-	if err := o.resolve(); err != nil {
-		return usage(fmt.Errorf("%s: %w", args[0], err), "docs/TRIAL.md describes the form; "+suiteHelp)
-	}
 	return nil
 }
 
@@ -191,41 +206,48 @@ func earlierRows(s State, path string) (string, error) {
 	return rows, nil
 }
 
-// resolve reads the suite's text, and refuses a row that zbench does not understand, before anything
-// is run.
+// resolve reads the suite's text and finds the command of each row. It refuses a row that zbench does
+// not understand.
 func (o *suiteOptions) resolve() (err error) {
-	if o.suite, err = suite.Read([]byte(o.header.Text), o.header.Nodes, figureNames()...); err != nil {
-		return err
+	const help = "docs/TRIAL.md describes the form"
+	h := &o.header
+	if o.suite, err = suite.Read([]byte(h.Text), h.Nodes, figureNames()...); err != nil {
+		return usage(err, help)
 	}
+	o.jobs = nil
 	for i := range o.suite.Rows {
-		r := &o.suite.Rows[i]
-		words, why := r.Args(o.world())
-		if why != "" {
-			continue
+		j := suiteJob{Row: &o.suite.Rows[i]}
+		var words []string
+		if words, j.why = j.Args(suite.World{Nodes: h.Nodes, GPU: h.GPU, Rows: filepath.Join(o.path(), suiteRows), Before: h.Before}); j.why == "" {
+			if err := o.parse(&j, words); err != nil {
+				return usage(fmt.Errorf("row %q, zbench %s: %w", j.Name, strings.Join(words, " "), err), help)
+			}
 		}
-		cmd, rest, err := o.commandOf(words)
-		if err == nil {
-			err = cmd.ParseFlags(rest)
-		}
-		if err != nil {
-			return fmt.Errorf("row %q, zbench %s: %w", r.Name, strings.Join(words, " "), err)
-		}
+		o.jobs = append(o.jobs, j)
 	}
 	return nil
 }
 
-// commandOf returns the command that a command line names, and the words after that name.
-func (o *suiteOptions) commandOf(words []string) (*cobra.Command, []string, error) {
+// parse finds the command of a row, and completes its command lines.
+func (o *suiteOptions) parse(j *suiteJob, words []string) error {
 	cmd, rest, err := o.root.Find(words)
 	if err == nil && (cmd == o.root || !cmd.Runnable()) {
 		err = unknownCommand(o.root, strings.Join(words[:min(1, len(words))], ""))
 	}
-	return cmd, rest, err
-}
-
-// world returns the values of the placeholders.
-func (o *suiteOptions) world() suite.World {
-	return suite.World{Nodes: o.header.Nodes, GPU: o.header.GPU, Rows: filepath.Join(o.path(), suiteRows), Before: o.header.Before}
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil {
+		return err
+	}
+	j.cmd, j.line = cmd, slices.Concat(words, o.common(cmd, suiteCommon))
+	if cmd.Flags().Lookup("nodes") != nil && j.Nodes != "" {
+		j.line = append(j.line, fmt.Sprintf("--nodes=%d", j.On(o.header.Nodes)))
+	}
+	if cmd.Flags().Lookup("resume") != nil {
+		j.again = slices.Concat(words[:len(words)-len(rest)], o.common(cmd, nil))
+	}
+	return nil
 }
 
 // reopen reads the suite of a folder.
@@ -250,7 +272,7 @@ func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) (err e
 		return folder.Damaged(err, o.dir.File(suiteJournal), "give the folder of an earlier `zbench suite`")
 	}
 	o.entries = slices.DeleteFunc(o.entries, func(e suite.Entry) bool { return !e.Ended() })
-	return o.resolve()
+	return nil
 }
 
 // resume returns the command that continues the suite.
@@ -268,12 +290,11 @@ func (o *suiteOptions) entry(row string) *suite.Entry {
 // rows runs the rows that have not ended. It returns an error if it was interrupted or if the
 // journal cannot be written.
 func (o *suiteOptions) rows(ctx context.Context, s State) error {
-	for i := range o.suite.Rows {
-		r := &o.suite.Rows[i]
-		if o.entry(r.Name) != nil {
+	for i := range o.jobs {
+		if o.entry(o.jobs[i].Name) != nil {
 			continue
 		}
-		e, err := o.row(ctx, s, r, i)
+		e, err := o.row(ctx, s, &o.jobs[i], fmt.Sprintf("[%d/%d] %s", i+1, len(o.jobs), o.jobs[i].Title))
 		if err == nil {
 			o.entries = append(o.entries, e)
 			err = o.journal.Append(e)
@@ -288,16 +309,15 @@ func (o *suiteOptions) rows(ctx context.Context, s State) error {
 	return nil
 }
 
-// row runs one row, and continues what an earlier attempt measured. An error ends the suite.
-func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number int) (suite.Entry, error) {
-	e := suite.Entry{Row: r.Name}
-	words, why := r.Args(o.world())
-	if e.Why = why; why != "" {
+// row runs one row, and continues what an earlier attempt measured. title begins its notes. An error
+// ends the suite.
+func (o *suiteOptions) row(ctx context.Context, s State, j *suiteJob, title string) (suite.Entry, error) {
+	e := suite.Entry{Row: j.Name, Why: j.why}
+	if e.Why != "" {
 		return e, nil
 	}
-	line := o.line(r, words)
-	s.note(o.run.quiet, "[%d/%d] %s: zbench %s\n", number+1, len(o.suite.Rows), r.Title, strings.Join(line, " "))
-	out := filepath.Join(o.path(), suiteRows, r.Name)
+	s.note(o.run.quiet, "%s: zbench %s\n", title, strings.Join(j.line, " "))
+	out := filepath.Join(o.path(), suiteRows, j.Name)
 	if err := o.free(ctx, s, out); err != nil {
 		return e, err
 	}
@@ -305,14 +325,14 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 	e.Code = exit.Usage
 	var tail *tailWriter
 	var err error
-	if again := o.again(s, r, words); again != nil {
-		e.Code, tail, err = o.child(ctx, s, append(again, "--resume", out, "--quiet"))
+	if files, _ := s.FS.ReadDir(out); j.again != nil && slices.ContainsFunc(files, func(f fs.DirEntry) bool { return strings.HasSuffix(f.Name(), ".jsonl") }) {
+		e.Code, tail, err = o.child(ctx, s, append(j.again, "--resume", out, "--quiet"))
 	}
 	if e.Code == exit.Usage && err == nil { // there is nothing to continue, or it cannot be continued
-		e.Code, tail, err = o.child(ctx, s, append(line, "--out", out, "--force", "--quiet"))
+		e.Code, tail, err = o.child(ctx, s, append(j.line, "--out", out, "--force", "--quiet"))
 	}
 	if err == nil {
-		err = o.dir.Put(filepath.Join(suiteRows, r.Name+".txt"), tail.text)
+		err = o.dir.Put(filepath.Join(suiteRows, j.Name+".txt"), tail.text)
 	}
 	if err != nil {
 		return e, err
@@ -320,7 +340,7 @@ func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number in
 	if e.Seconds = s.Now().Sub(began).Seconds(); e.Code != exit.OK {
 		e.Evidence = tail.lines(evidenceLines)
 	}
-	s.note(o.run.quiet, "[%d/%d] %s: exit code %d after %s\n", number+1, len(o.suite.Rows), r.Title, e.Code, unit.Seconds(e.Seconds))
+	s.note(o.run.quiet, "%s: exit code %d after %s\n", title, e.Code, unit.Seconds(e.Seconds))
 	return e, nil
 }
 
@@ -350,31 +370,6 @@ func (o *suiteOptions) path() string {
 	return o.dir.Path
 }
 
-// line returns the command line of a row without the flags of the folder.
-func (o *suiteOptions) line(r *suite.Row, words []string) []string {
-	cmd, _, err := o.commandOf(words)
-	if err != nil { // a row that cannot run has no words; resolve has refused other errors
-		return words
-	}
-	line := append(slices.Clone(words), o.common(cmd, suiteCommon)...)
-	if cmd.Flags().Lookup("nodes") != nil && r.Nodes != "" {
-		line = append(line, fmt.Sprintf("--nodes=%d", r.On(o.header.Nodes)))
-	}
-	return line
-}
-
-// again returns the command line that continues an earlier attempt of a row without the flags of the
-// folder, or nil if there is nothing to continue.
-func (o *suiteOptions) again(s State, r *suite.Row, words []string) []string {
-	cmd, rest, err := o.commandOf(words)
-	files, _ := s.FS.ReadDir(filepath.Join(o.path(), suiteRows, r.Name))
-	journal := func(f fs.DirEntry) bool { return strings.HasSuffix(f.Name(), ".jsonl") }
-	if err != nil || cmd.Flags().Lookup("resume") == nil || !slices.ContainsFunc(files, journal) {
-		return nil
-	}
-	return append(slices.Clone(words[:len(words)-len(rest)]), o.common(cmd, nil)...)
-}
-
 // common returns the suite's own flags that a command has: those of libraries and of launchers, and
 // of the others those named in also.
 func (o *suiteOptions) common(cmd *cobra.Command, also []string) []string {
@@ -401,14 +396,13 @@ func (o *suiteOptions) child(ctx context.Context, s State, args []string) (code 
 
 // outcomes reads the results of all rows.
 func (o *suiteOptions) outcomes(s State) []suite.Outcome {
-	return slice.Map(o.suite.Rows, func(r suite.Row) suite.Outcome {
-		words, _ := r.Args(o.world())
-		e := o.entry(r.Name)
+	return slice.Map(o.jobs, func(j suiteJob) suite.Outcome {
+		e := o.entry(j.Name)
 		var found *suite.Result
-		if e != nil && e.Why == "" && len(words) > 0 {
-			found = o.result(s, r.Name, words[0])
+		if e != nil && e.Why == "" {
+			found = o.result(s, j.Name, j.line[0])
 		}
-		return r.Outcome(e, found, o.line(&r, words), filepath.Join(suiteRows, r.Name))
+		return j.Outcome(e, found, j.line, filepath.Join(suiteRows, j.Name))
 	})
 }
 
@@ -445,15 +439,13 @@ func (o *suiteOptions) dry(ctx context.Context, s State) error {
 	add("Suite", "%s: %s", o.suite.Name, o.suite.About)
 	add("Nodes", "%d", o.header.Nodes)
 	var seconds, hours plan.Span
-	for i := range o.suite.Rows {
-		r := &o.suite.Rows[i]
-		words, why := r.Args(o.world())
-		if why != "" {
-			add(r.Name, "not run: %s", why)
+	for _, j := range o.jobs {
+		if j.why != "" {
+			add(j.Name, "not run: %s", j.why)
 			continue
 		}
-		add(r.Name, "zbench %s", strings.Join(words, " "))
-		lines, err := o.estimate(ctx, s, r, words)
+		add(j.Name, "zbench %s", strings.Join(j.line, " "))
+		lines, err := o.estimate(ctx, s, j)
 		if err != nil {
 			return err
 		}
@@ -475,11 +467,11 @@ var stated = pattern.New(`cases? to run|GPU-hours|^(Survey|Soak) `)
 
 // estimate returns the lines of a row's dry run that state its cases and GPU-hours, or its last line
 // if the dry run failed.
-func (o *suiteOptions) estimate(ctx context.Context, s State, r *suite.Row, words []string) ([]string, error) {
-	if cmd, _, err := o.commandOf(words); err != nil || cmd.Flags().Lookup("dry-run") == nil {
-		return []string{"It reads results: 0 GPU-hours."}, err
+func (o *suiteOptions) estimate(ctx context.Context, s State, j suiteJob) ([]string, error) {
+	if j.cmd.Flags().Lookup("dry-run") == nil {
+		return []string{"It reads results: 0 GPU-hours."}, nil
 	}
-	code, tail, err := o.child(ctx, s, append(o.line(r, words), "--dry-run"))
+	code, tail, err := o.child(ctx, s, append(j.line, "--dry-run"))
 	if err != nil || code != exit.OK {
 		return tail.lines(1), err
 	}

@@ -295,13 +295,13 @@ func (d *Document) findings() finding.List {
 			passed++
 			continue
 		}
-		code := finding.CodeNotChecked
+		code, hint := finding.CodeNotChecked, ""
 		if o.Code != nil {
-			code = Entry{Code: *o.Code}.end().code
+			code, hint = Entry{Code: *o.Code}.end().code, o.Folder+".txt has what it printed; `"+o.Command+"` repeats it alone"
 		}
 		out = append(out, finding.Finding{
 			Code: code, Severity: o.State.Severity(), Subject: &finding.Subject{Name: o.Name},
-			Text: plain.Sentence(plain.Line(o.Title + ": " + o.Reason)), Hint: d.next(o),
+			Text: plain.Sentence(plain.Line(o.Title + ": " + o.Reason)), Hint: hint,
 		})
 	}
 	slices.SortStableFunc(out, func(a, b finding.Finding) int { return cmp.Compare(b.Severity, a.Severity) })
@@ -320,14 +320,6 @@ func (d *Document) findings() finding.List {
 		ok.Severity = finding.Note
 	}
 	return append(out, ok)
-}
-
-// `next` returns the next step after a row that did not pass.
-func (d *Document) next(o Outcome) string {
-	if o.Code == nil {
-		return ""
-	}
-	return o.Folder + ".txt has what it printed; `" + o.Command + "` repeats it alone"
 }
 
 // WriteJSON writes suite.json.
@@ -444,11 +436,8 @@ func (d *Document) table() (out, sources table.Table) {
 			if m.Value == nil {
 				continue // such a figure stands beneath the table
 			}
-			verdict := o.Origin
-			if len(m.Published) > 0 {
-				verdict = m.Published[0].verdict(o.Origin)
-			}
-			out.Add(name, m.What, m.here(), m.published(), verdict)
+			published, verdict := m.beside(o.Origin)
+			out.Add(name, m.What, m.here(), published, verdict)
 			name = ""
 		}
 		if o.State != finding.Pass {
@@ -458,12 +447,20 @@ func (d *Document) table() (out, sources table.Table) {
 	return out, sources
 }
 
-// published returns the first published figure with its letter.
-func (m *Measure) published() string {
+// beside returns the first published figure with its letter, and the comparison for people. A figure
+// that was not compared gets its origin or "second-hand".
+func (m *Measure) beside(origin string) (published, verdict string) {
 	if len(m.Published) == 0 {
-		return "nothing"
+		return "nothing", origin
 	}
-	return m.Published[0].Text + " " + m.Published[0].letter
+	p := m.Published[0]
+	switch {
+	case p.Change != nil:
+		verdict = p.Verdict + ", " + unit.Change(*p.Change)
+	case p.SecondHand && origin == Measured:
+		verdict = "second-hand"
+	}
+	return p.Text + " " + p.letter, cmp.Or(verdict, origin)
 }
 
 // words returns the figures without a value as sentences, and whether anything is published about the
@@ -477,7 +474,8 @@ func (o *Outcome) words() (out []string) {
 		}
 		text := fmt.Sprintf("%s (%s): %s", plain.Capital(m.What), cmp.Or(o.Origin, o.Name), cmp.Or(m.Text, "none: "+m.Why))
 		if len(m.Published) > 0 {
-			text += "; published: " + m.published()
+			beside, _ := m.beside(o.Origin)
+			text += "; published: " + beside
 		}
 		out = append(out, text)
 	}
@@ -496,18 +494,6 @@ func (m *Measure) here() string {
 		return m.Text + " ±" + unit.SmallPercent(half)
 	}
 	return fmt.Sprintf("%s [%s, %s]", m.Text, m.show(*m.Lo), m.show(*m.Hi))
-}
-
-// verdict returns the comparison for people. A figure that was not compared gets its origin or
-// "second-hand".
-func (c *Compared) verdict(origin string) string {
-	switch {
-	case c.Change != nil:
-		return c.Verdict + ", " + unit.Change(*c.Change)
-	case c.SecondHand && origin == Measured:
-		return "second-hand"
-	}
-	return origin
 }
 
 // csv returns a row for each published figure, and for each figure without one, in base units.

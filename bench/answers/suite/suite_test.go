@@ -195,7 +195,12 @@ func TestFiguresAreCompared(t *testing.T) {
 	require.Equal(t, "313 GB/s ±0.1 %", f[0].here())
 	require.Equal(t, Differs, f[1].Published[0].Verdict)
 	require.Equal(t, NotCompared, f[2].Published[0].Verdict)
-	require.Equal(t, "second-hand", f[2].Published[0].verdict(o.Origin))
+	_, verdict := f[2].beside(o.Origin)
+	require.Equal(t, "second-hand", verdict)
+	_, verdict = f[1].beside(o.Origin)
+	require.Equal(t, "differs, −13 %", verdict)
+	none, _ := f[4].beside(o.Origin)
+	require.Equal(t, "nothing", none)
 	require.Equal(t, Agrees, f[3].Published[0].Verdict)
 	require.InEpsilon(t, 0.1523, *f[3].Value, 1e-3)
 	require.Equal(t, "1.00 s ±0.1 %", f[4].here())
@@ -210,7 +215,8 @@ func TestFiguresAreCompared(t *testing.T) {
 	o = outcomes(t, row, &Entry{Row: "a"}, &Result{Record: simulated, Shown: shown(nil), Simulated: true})
 	require.Equal(t, Simulated, o.Origin)
 	require.Equal(t, NotCompared, o.Figures[0].Published[0].Verdict)
-	require.Equal(t, "simulated", o.Figures[1].Published[0].verdict(o.Origin))
+	_, verdict = o.Figures[1].beside(o.Origin)
+	require.Equal(t, "simulated", verdict)
 	simulated.World.Devices = []record.Device{{Kind: record.HostMemory}}
 	require.Equal(t, HostMemory, outcomes(t, row, &Entry{Row: "a"}, &Result{Record: simulated, Shown: shown(nil)}).Origin)
 	simulated.World.Devices[0].Kind = record.Checked
