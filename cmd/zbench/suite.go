@@ -89,7 +89,7 @@ func newSuite(s State) *cobra.Command {
 		Use: "suite NAME|FILE", Short: "Run a set of commands: characterise, acceptance or nightly",
 		Long: suiteLong,
 		Example: `  zbench suite characterise --nodes 128
-  zbench suite characterise --nodes 128 --dry-run     rows, cases, GPU-hours
+  zbench suite characterise --nodes 128 --dry-run     cases and GPU-hours of each row
   zbench suite nightly --before zbench-suite-20261127-220000
   zbench suite mine.yaml --out mine                   rows of your own`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.start(cmd.Context(), s, cmd, args) },
@@ -240,12 +240,12 @@ func (o *suiteOptions) parse(j *suiteJob, words []string) error {
 	if err != nil {
 		return err
 	}
-	j.cmd, j.line = cmd, slices.Concat(words, o.common(cmd, suiteCommon))
+	j.cmd, j.line = cmd, slices.Concat(words, o.common(cmd, words, suiteCommon))
 	if cmd.Flags().Lookup("nodes") != nil && j.Nodes != "" {
 		j.line = append(j.line, fmt.Sprintf("--nodes=%d", j.On(o.header.Nodes)))
 	}
 	if cmd.Flags().Lookup("resume") != nil {
-		j.again = slices.Concat(words[:len(words)-len(rest)], o.common(cmd, nil))
+		j.again = slices.Concat(words[:len(words)-len(rest)], o.common(cmd, words, nil))
 	}
 	return nil
 }
@@ -371,10 +371,14 @@ func (o *suiteOptions) path() string {
 }
 
 // common returns the suite's own flags that a command has: those of libraries and of launchers, and
-// of the others those named in also.
-func (o *suiteOptions) common(cmd *cobra.Command, also []string) []string {
+// of the others those named in also. Kernels get no fault of the fabric, because they use no links;
+// only `gemm --peak` knows slow compute units.
+func (o *suiteOptions) common(cmd *cobra.Command, words, also []string) []string {
 	return slice.Where(o.header.Common, func(c string) bool {
-		flag, _, _ := strings.Cut(strings.TrimPrefix(c, "--"), "=")
+		flag, value, _ := strings.Cut(strings.TrimPrefix(c, "--"), "=")
+		if flag == "fault" && strings.Contains(value, ":") && benchOf(cmd.Name()) != nil && !(strings.HasPrefix(value, "slow_compute:") && slices.Contains(words, "--peak")) {
+			return false
+		}
 		return cmd.Flags().Lookup(flag) != nil && (!slices.Contains(suiteCommon, flag) || slices.Contains(also, flag))
 	})
 }

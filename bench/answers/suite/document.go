@@ -190,9 +190,13 @@ func (e Entry) end() end {
 func (e Entry) reason(result *Result) string {
 	said := ""
 	if result != nil && len(result.Shown.Findings) > 0 {
-		worst := slices.MaxFunc(result.Shown.Findings, func(a, b finding.Finding) int { return cmp.Compare(a.Severity, b.Severity) })
+		rising := []finding.State{finding.NotChecked, finding.Unclear, finding.Fail}
+		worst := slices.MaxFunc(result.Shown.Findings, func(a, b finding.Finding) int {
+			return cmp.Compare(slices.Index(rising, a.State()), slices.Index(rising, b.State()))
+		})
 		if worst.State() != finding.Pass {
-			said = worst.Text
+			_, text := worst.Word()
+			said = strings.TrimSuffix(text, ".")
 		}
 	}
 	if said == "" && len(e.Evidence) > 0 {
@@ -342,13 +346,20 @@ func (d *Document) Shown() *document.Document {
 	}
 	figures, sources := d.table()
 	out.Results("Rows", document.Sheet{Table: figures, Label: "Rows", Role: document.ResultsID}).Show(document.Everywhere)
-	var all []string
+	var all, alone []string
 	for _, o := range d.Rows {
 		all = append(all, o.words()...)
+		if len(o.Figures) > 0 && !slices.ContainsFunc(o.Figures, func(m Measure) bool { return len(m.Published) > 0 }) {
+			alone = append(alone, o.Name)
+		}
+	}
+	if len(alone) > 0 {
+		text := "Nothing published is known of " + strings.Join(alone, ", ") + "."
+		all, out.Foot = append(all, text), out.Foot+" "+text
 	}
 	out.Add("words", "In words", document.Listed("", all)...).Show(document.Brief)
-	if sources.Filled() {
-		out.Add("published", "Published figures", document.Sheet{Table: sources, Label: "Published figures"}).Show(document.Everywhere &^ document.Terminal)
+	if len(sources) > 0 {
+		out.Add("published", "Published figures", document.Listed("", sources)...).Show(document.Everywhere &^ document.Terminal)
 	}
 	for _, o := range d.Rows {
 		var blocks []document.Block
@@ -422,16 +433,18 @@ func (o *Outcome) bars() document.Block {
 	return b
 }
 
-// table returns two tables: the figures of all rows, if they are numbers, and the sources of the
-// published figures.
-func (d *Document) table() (out, sources table.Table) {
+// table returns the figures of all rows that are numbers, and the published figures with their sources.
+func (d *Document) table() (out table.Table, sources []string) {
 	out = table.Of([]string{"row", "figure", "here", "published", "verdict"})
-	sources = table.Of([]string{"", "figure", "published", "of", "source"})
 	for _, o := range d.Rows {
 		name := o.Name
 		for _, m := range o.Figures {
 			for _, p := range m.Published {
-				sources.Add(p.letter, m.What, p.Text, p.Of, p.Source+"; "+p.Date)
+				text := fmt.Sprintf("%s: %s: %s, %s; %s; %s", p.letter, m.What, p.Text, p.Of, p.Source, p.Date)
+				if p.SecondHand {
+					text += "; known at second hand"
+				}
+				sources = append(sources, text)
 			}
 			if m.Value == nil {
 				continue // such a figure stands beneath the table
@@ -463,12 +476,9 @@ func (m *Measure) beside(origin string) (published, verdict string) {
 	return p.Text + " " + p.letter, cmp.Or(verdict, origin)
 }
 
-// words returns the figures without a value as sentences, and whether anything is published about the
-// row.
+// words returns the figures without a value as sentences.
 func (o *Outcome) words() (out []string) {
-	published := false
 	for _, m := range o.Figures {
-		published = published || len(m.Published) > 0
 		if m.Value != nil {
 			continue
 		}
@@ -478,9 +488,6 @@ func (o *Outcome) words() (out []string) {
 			text += "; published: " + beside
 		}
 		out = append(out, text)
-	}
-	if len(o.Figures) > 0 && !published {
-		out = append(out, o.Title+": nothing published is known")
 	}
 	return out
 }

@@ -227,7 +227,9 @@ func TestFiguresAreCompared(t *testing.T) {
 
 // The exit code of a row decides its state; its first fault is the reason.
 func TestRowsHaveStates(t *testing.T) {
-	fault := finding.List{{Code: "x", Severity: finding.Warning, Text: "a limit"}, {Code: "y", Severity: finding.Fault, Text: "rail 2 is slow"}}
+	fault := finding.List{{Code: "x", Severity: finding.Warning, Text: "a limit"}, {Code: "y", Severity: finding.Fault, Text: "FAULT: rail 2 is slow."}}
+	unclear := finding.List{fault[0], {Code: finding.CodeUnclear, Severity: finding.Warning, Text: "it is one of two"}}
+	require.Equal(t, "it is one of two", Entry{Code: exit.Want}.reason(&Result{Shown: shown(unclear)}))
 	for _, x := range []struct {
 		entry  *Entry
 		state  finding.State
