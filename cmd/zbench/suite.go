@@ -376,7 +376,8 @@ func (o *suiteOptions) path() string {
 func (o *suiteOptions) common(cmd *cobra.Command, words, also []string) []string {
 	return slice.Where(o.header.Common, func(c string) bool {
 		flag, value, _ := strings.Cut(strings.TrimPrefix(c, "--"), "=")
-		if flag == "fault" && strings.Contains(value, ":") && benchOf(cmd.Name()) != nil && !(strings.HasPrefix(value, "slow_compute:") && slices.Contains(words, "--peak")) {
+		known := strings.HasPrefix(value, "slow_compute:") && slices.Contains(words, "--peak")
+		if flag == "fault" && strings.Contains(value, ":") && benchOf(cmd.Name()) != nil && !known {
 			return false
 		}
 		return cmd.Flags().Lookup(flag) != nil && (!slices.Contains(suiteCommon, flag) || slices.Contains(also, flag))

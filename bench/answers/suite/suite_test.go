@@ -96,7 +96,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(head + "}"))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	f.Fuzz(func(_ *testing.T, text []byte) {
 		s, err := Read(text, 3, "read", "copy", "triad", "gemm", "rmsnorm")
 		if err != nil {
 			return
