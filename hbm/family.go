@@ -36,7 +36,7 @@ type Opening struct {
 	Sense Sense
 	// Rule decides when a timing ends.
 	Rule stat.Rule
-	// Say receives progress, one line each.
+	// Say receives the name of each shape when it begins.
 	Say func(string)
 	// Help is the hint for an error in the request.
 	Help string

@@ -43,6 +43,22 @@ type Kernels struct {
 // Close closes the devices.
 func (k *Kernels) Close() error { return k.Driver.Close() }
 
+// Estimate returns the number of cases, and the longest time that their timings may take, as two
+// lines. more is the factor by which there are more GPUs than opened ones.
+func (k *Kernels) Estimate(more int) string {
+	cases := len(slice.Distinct(slice.Map(k.Rows, func(r record.Kernel) string { return r.Job() })))
+	e := plan.Estimate{Seconds: plan.Span{High: float64(cases) * k.Spec.Kernels.MaxTime}, Ranks: more * len(k.Facts.Devices)}
+	kind := k.Facts.Devices[0].Kind
+	text := e.Spent(kind == record.OnLoopback)
+	switch kind {
+	case record.Checked:
+		text = "Their results are checked on the host, not timed: 0 GPU-hours.\n"
+	case record.HostMemory:
+		text = "They time the host's memory: 0 GPU-hours.\n"
+	}
+	return plain.Count(cases, "case") + " to run, in two passes each.\n" + text
+}
+
 // record returns the record of the kernels before the first result.
 func (k *Kernels) record(e *Engine) *record.Record {
 	n, nodes := len(k.Facts.Devices), max(1, len(k.Facts.Hosts))

@@ -102,15 +102,18 @@ func (o *worldRun) dryPrepare(s State, l launching, resumed bool) (*engine.Setup
 	return u, backend, err
 }
 
-// dryMeasurement prints how the processes of a measurement would start, and what they would
-// measure.
-func (o *worldRun) dryMeasurement(s State, l launching, want spec.Spec, backend, name, what string) error {
+// dryMeasurement prints how the processes of a measurement would start, what they would measure,
+// and the time if it is known.
+func (o *worldRun) dryMeasurement(s State, l launching, want spec.Spec, backend, name, what string, time plan.Span) error {
 	out, row := newDryRun()
 	if err := o.dryLaunch(s, l, want, row); err != nil {
 		return err
 	}
 	row("Backend", "%s", backend)
 	row(name, "%s", what)
+	if time.High > 0 {
+		out.WriteString(plan.Estimate{Seconds: time, Ranks: want.World.GPUs()}.Spent(backend == "loopback"))
+	}
 	_, err := io.WriteString(s.Stdout, out.String())
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/answers/gate"
 	"zbench/bench/answers/judge"
 	"zbench/bench/run/record"
+	"zbench/bench/run/spec"
 	"zbench/hbm"
 )
 
@@ -47,11 +48,15 @@ func addUnchecked(f *pflag.FlagSet, to *bool, what string) {
 // gateFlags are the names of these flags. They may change when a run is resumed.
 var gateFlags = []string{"threshold", "accept", "fail-on", "allow-unchecked", "require-checked"}
 
+// figureNames returns the names of kernels that a threshold or a figure of a suite may have.
+func figureNames() []string {
+	return slices.Concat(hbm.StreamNames(), kernelNames(), []string{spec.Gemm})
+}
+
 // read parses the flags before anything is run.
 func (o *gateFlagSet) read() (err error) {
-	names := slices.Concat(hbm.StreamNames(), kernelNames())
 	for _, text := range o.thresholds {
-		t, err := gate.Parse(text, names...)
+		t, err := gate.Parse(text, figureNames()...)
 		if err != nil {
 			return usage(fmt.Errorf("--threshold: %w", err), "the form is "+gate.Grammar)
 		}

@@ -48,6 +48,8 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 	if b.Everywhere != nil {
 		addLaunchFlags(cmd.Flags(), &o.launch)
 		addDeadlineFlags(cmd.Flags(), &o.deadlines)
+	} else {
+		addDryRun(cmd.Flags(), &o.launch)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s, &o) }
 }
@@ -63,6 +65,8 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o *worldRun) error {
 	}
 	want := o.kept(s)
 	switch {
+	case o.launch.dry && o.resume != "":
+		return usagef("leave --resume out", "--dry-run of %s is for a new run", b.Name)
 	case b.Everywhere != nil && b.Everywhere(want.Kernels):
 		return o.start(cmd.Context(), s, func(ctx context.Context) error { return b.everywhere(ctx, cmd, s, o, want) })
 	case want.World.Nodes > 1:
@@ -90,11 +94,8 @@ func (b kernelBench) everywhere(ctx context.Context, cmd *cobra.Command, s State
 		return usagef("start one on each node (srun --ntasks-per-node=1, mpirun --map-by ppr:1:node), or give --launch inproc: then each process measures alone",
 			"%s, and %s measures all GPUs of its node by one process", l.role.Text(), b.Name)
 	case o.launch.dry:
-		backend, err := o.libraries.choose(s, want.Backend)
-		if err != nil {
-			return err
-		}
-		return o.dryMeasurement(s, l, l.want, backend, "Nodes", fmt.Sprint(nodes))
+		o.want.World.Nodes = nodes
+		return b.dry(ctx, s, o, l)
 	case l.starts():
 		return o.startWorld(ctx, s, l, false)
 	case l.method == launch.Inproc && nodes > 1 && !simulated:
@@ -117,7 +118,10 @@ func (b kernelBench) measure(ctx context.Context, cmd *cobra.Command, s State, o
 		}
 		return b.opened(ctx, s, &o.runOptions, -1)
 	}
-	e.Watch = func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) }
+	e.Watch = func(total, done int) engine.Watcher {
+		o.live = newProgress(s, total, done, o.quiet, o.progress)
+		return o.live
+	}
 	if cmd.Flags().Changed("resume") {
 		return o.measure(ctx, s, e, func(kept spec.Spec) (spec.Spec, error) {
 			want, list, err := unchanged(cmd, kept, false)
@@ -130,7 +134,44 @@ func (b kernelBench) measure(ctx context.Context, cmd *cobra.Command, s State, o
 	if err := b.checked(&o.want, o.file); err != nil {
 		return err
 	}
+	if o.launch.dry {
+		return b.dry(ctx, s, o, launching{method: launch.Inproc, want: o.want})
+	}
 	return o.measure(ctx, s, e, nil)
+}
+
+// dry prints what would be started, the number of cases, and the longest time of their timings. The
+// cases follow from the devices, so it opens them. Devices that only other nodes have are left out.
+func (b kernelBench) dry(ctx context.Context, s State, o *worldRun, l launching) error {
+	if err := b.checked(&o.want, o.file); err != nil {
+		return err
+	}
+	backend, err := o.libraries.choose(s, o.want.Backend)
+	if err != nil {
+		return err
+	}
+	o.want.Backend = backend
+	out, row := newDryRun()
+	if err := o.dryLaunch(s, l, l.want, row); err != nil {
+		return err
+	}
+	nodes := max(1, l.want.World.Nodes)
+	row("Backend", "%s", backend)
+	row("Nodes", "%d", nodes)
+	switch k, err := b.opened(ctx, s, &o.runOptions, -1); {
+	case err != nil && l.starts():
+		row("Cases", "they follow from the devices of the nodes")
+	case err != nil:
+		return err
+	default:
+		defer k.Close()            //nolint:errcheck // nothing was launched that can fail
+		if backend == "loopback" { // it has the devices of all nodes
+			nodes = 1
+		}
+		out.WriteString(k.Estimate(nodes))
+	}
+	_, err = io.WriteString(s.Stdout, out.String())
+	return err
 }
 
 // checked refuses an invalid request. file is the file with the request, if there is one.
@@ -154,7 +195,7 @@ func (b kernelBench) opened(ctx context.Context, s State, o *runOptions, node in
 	to := hbm.Opening{
 		Spec: &o.want, Native: native.Choice{Backend: o.want.Backend, Getenv: s.Getenv}, Host: hostFacts(s), Rule: engine.KernelRule(o.want.Kernels),
 		Sense: linux.Tree{FS: treeFS{s.FS, "/"}}.Sense,
-		Say:   func(text string) { s.note(o.quiet, "%s\n", text) }, Help: flagsHelp(b.Name), Node: node,
+		Say:   func(text string) { o.live.begins(text) }, Help: flagsHelp(b.Name), Node: node,
 	}
 	cache, err := o.libraries.fill(ctx, s, &to.Native)
 	if err != nil {

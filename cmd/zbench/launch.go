@@ -50,6 +50,10 @@ func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
 	f.StringVar(&o.method, "launch", string(launch.Auto), "how the processes start: "+launch.MethodNames()+"; inproc is this process alone")
 	f.StringArrayVar(&o.slurmArgs, "slurm-args", nil, "more options of srun, separated by spaces; may be repeated")
 	f.StringVar(&o.hostfile, "hostfile", "", "Open MPI's file of hosts, a line each, for mpirun")
+	addDryRun(f, o)
+}
+
+func addDryRun(f *pflag.FlagSet, o *launchFlagSet) {
 	f.BoolVar(&o.dry, "dry-run", false, "print the command, the number of cases, the time and the GPU-hours; measure nothing")
 }
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +15,9 @@ import (
 	"zbench/bench/base/exit"
 	"zbench/bench/base/folder"
 	"zbench/bench/base/slice"
+	"zbench/bench/run/plan"
 	"zbench/bench/run/spec"
+	"zbench/bench/work/fabric"
 	"zbench/internal/launch"
 )
 
@@ -243,22 +248,31 @@ func (l launching) names(s State) []string {
 	return list
 }
 
-// dryRun prints what would be started.
+// dryRun prints what would be started, and how long it may take.
 func (o *nodeScreenOptions) dryRun(s State, l launching) error {
-	if !l.starts() {
-		_, err := fmt.Fprintf(s.Stdout, "this process screens %d nodes\n", max(o.nodes, 1))
-		return err
-	}
-	lines, err := launch.Command(o.startOf(s, l, "DIR"))
-	if err != nil {
-		return usage(err, listedBy("screen"))
-	}
-	for _, line := range lines {
-		if _, err := fmt.Fprintln(s.Stdout, line); err != nil {
-			return err
+	var out strings.Builder
+	if l.starts() {
+		lines, err := launch.Command(o.startOf(s, l, "DIR"))
+		if err != nil {
+			return usage(err, listedBy("screen"))
 		}
+		for _, line := range lines {
+			fmt.Fprintln(&out, line)
+		}
+	} else {
+		fmt.Fprintf(&out, "this process screens %d nodes\n", max(o.nodes, 1))
 	}
-	return nil
+	f, err := fabric.ByName(o.fabric)
+	if err != nil {
+		return usage(err, "`zbench list fabrics` describes them")
+	}
+	each := cmp.Or(launch.GPUs(s.Getenv), f.Node.GPUs)
+	out.WriteString(plan.Estimate{
+		Seconds: plan.Span{Low: sustained * o.seconds, High: sustained*o.seconds + measurements*o.deadline},
+		Ranks:   max(l.want.World.Nodes, 1) * each,
+	}.Spent(simulated(o.backend, s)))
+	_, err = io.WriteString(s.Stdout, out.String())
+	return err
 }
 
 // measurements is an upper bound for the number of measurements that a node makes one after the

@@ -134,6 +134,10 @@ func artifacts(d *document.Document, stem string) []artifact {
 			files = append(files, drawn(b.ID, b.Chart)...)
 		case document.Diagram:
 			files = append(files, drawn(b.ID, b)...)
+		case document.Bars:
+			if b.File {
+				files = append(files, drawn(b.ID, b)...)
+			}
 		case document.HeatMap:
 			if b.Landscape { // a landscape's values are computed; other maps do not show the mark SIMULATED by themselves
 				files = append(files, drawn(b.ID, b)...)

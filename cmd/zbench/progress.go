@@ -31,7 +31,7 @@ type progress struct {
 	// passes, in which the cases are in the opposite order.
 	firsts, seconds []time.Duration
 	// last is the time at which the last pass ended. shown is the time at which the last line was
-	// printed.
+	// printed, or at which the progress began.
 	last, shown time.Time
 	// If quiet is true, nothing is printed. If `each` is true, every row is printed. If redraw is
 	// true, lines of a terminal are rewritten.
@@ -104,6 +104,13 @@ func kernelRow(part record.Part) string {
 		how += ": " + part.Reason
 	}
 	return strings.TrimSuffix(part.Key, "@0") + ": " + how
+}
+
+// begins shows what is measured next. A nil progress shows nothing.
+func (p *progress) begins(text string) {
+	if p != nil {
+		p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), text+" begins")
+	}
 }
 
 // show adds a row.

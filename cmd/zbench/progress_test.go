@@ -89,7 +89,7 @@ func TestProgressElsewhere(t *testing.T) {
 		tty, each, quiet bool
 		term             string
 		lines            int
-	}{{lines: 2}, {each: true, lines: 6}, {each: true, quiet: true}, {tty: true, term: "dumb", lines: 2}, {tty: true, quiet: true}} {
+	}{{lines: 2}, {each: true, lines: 9}, {each: true, quiet: true}, {tty: true, term: "dumb", lines: 2}, {tty: true, quiet: true}} {
 		var out bytes.Buffer
 		s, _ := testState(t)
 		now := time.Unix(0, 0)
@@ -97,7 +97,10 @@ func TestProgressElsewhere(t *testing.T) {
 		s.Stderr = Stream{Writer: &out, IsTTY: row.tty}
 		s.Getenv = func(name string) string { return map[string]string{"TERM": row.term}[name] }
 		p := newProgress(s, 3, 0, row.quiet, row.each)
-		passes(3, p.Pass)
+		passes(3, func(planned record.Result, part record.Part) {
+			p.begins(planned.Key)
+			p.Pass(planned, part)
+		})
 		passes(3, func(planned record.Result, _ record.Part) { p.Done(planned) })
 		require.Equal(t, row.lines, strings.Count(out.String(), "\n"), "%+v: %s", row, out.String())
 		require.NotContains(t, out.String(), "\x1b")

@@ -56,12 +56,9 @@ func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command)
 	}
 	return o.run.take(ctx, s, l, task{
 		row: "Survey", dated: true,
-		kept: func(folder string) string { return "the rounds before are judged in " + folder },
-		announce: func(w spec.World) (string, error) {
-			_, err := o.message(w)
-			return o.announcement(w), err
-		},
-		prepare: o.prepare,
+		kept:     func(folder string) string { return "the rounds before are judged in " + folder },
+		announce: o.announcement,
+		prepare:  o.prepare,
 		tooLarge: func(c plan.Case) error {
 			return usagef("give a smaller --size", "--size %s: %s", unit.Bytes(c.Layout.Bytes), c.Skip)
 		},
@@ -168,9 +165,20 @@ func (o *railsOptions) survey(ctx context.Context, w *openWorld) (*result, error
 	return &r, failed
 }
 
-// announcement says what will be measured.
-func (o *railsOptions) announcement(w spec.World) string {
-	parts := []string{fmt.Sprintf("nodes: %d; GPUs on each: %d; message: %s", w.Nodes, w.GPUsPerNode, unit.Bytes(o.run.want.Sweep.MinBytes))}
+// announcement says what will be measured, and how long the rounds would take on the fabric.
+func (o *railsOptions) announcement(w spec.World) (text string, time plan.Span, err error) {
+	c, err := o.message(w)
+	if err != nil {
+		return "", time, err
+	}
+	f, err := fabric.ByName(o.run.want.Fabric)
+	if err != nil {
+		return "", time, usage(err, "`zbench list fabrics` describes them")
+	}
+	m, err := f.Resolve(w, fabric.Conditions{Pairs: true})
+	if err != nil {
+		return "", time, usage(err, railsHelp)
+	}
 	within, between := 0, 0
 	p := rails.NewPlan(rails.Fleet{Nodes: w.Nodes, GPUs: w.GPUsPerNode}, rails.Bounds{Least: o.rounds, Passes: o.rounds})
 	for r, more := p.Next(nil); more; r, more = p.Next(nil) {
@@ -180,7 +188,13 @@ func (o *railsOptions) announcement(w spec.World) string {
 			between++
 		}
 	}
-	return strings.Join(append(parts, fmt.Sprintf("rounds: %d within nodes, %d between nodes, and more for suspects", within, between)), "; ")
+	seconds := float64(within) * m.Ways.Link.Time(float64(c.Layout.Bytes))
+	if m.Ways.Rail != nil {
+		seconds += float64(between) * m.Ways.Rail.Time(float64(c.Layout.Bytes))
+	}
+	seconds *= float64(o.launches)
+	return fmt.Sprintf("nodes: %d; GPUs on each: %d; message: %s; rounds: %d within nodes, %d between nodes, and more for suspects",
+		w.Nodes, w.GPUsPerNode, unit.Bytes(c.Layout.Bytes), within, between), plan.Span{Low: seconds, High: seconds}, nil
 }
 
 // surveyed returns what is known about a survey before it runs. launches is the number of launches

@@ -183,9 +183,9 @@ func (o *replayOptions) replay(ctx context.Context, s State, cmd *cobra.Command,
 	return o.run.take(ctx, s, l, task{
 		row:  "Steps",
 		kept: func(string) string { return "what was decided before stands" },
-		announce: func(w spec.World) (string, error) {
+		announce: func(w spec.World) (string, plan.Span, error) {
 			err := a.planned(w)
-			return o.announcement(a), err
+			return o.announcement(a), plan.Span{}, err
 		},
 		prepare: func(_ State, e *engine.Engine, want spec.Spec) (u *engine.Setup, cases []plan.Case, err error) {
 			u, steps, cases, err = a.prepare(e, want)

@@ -31,6 +31,8 @@ type runOptions struct {
 	resume, file string
 	// progress prints each row as a line if standard error is not a terminal.
 	progress bool
+	// live shows the progress of a run of kernels; nil before the first row.
+	live *progress
 	// world has the other processes of the run, if this process leads several.
 	world *world
 

@@ -200,16 +200,16 @@ func (o *soakOptions) arms(w spec.World) ([]plan.Case, error) {
 }
 
 // announcement describes the attempts that will be made.
-func (o *soakOptions) announcement(w spec.World) (string, error) {
+func (o *soakOptions) announcement(w spec.World) (text string, time plan.Span, err error) {
 	cases, err := o.arms(w)
 	if err != nil {
-		return "", err
+		return "", time, err
 	}
-	text := fmt.Sprintf("nodes: %d; GPUs on each: %d; cases: %d, with %d factors of two levels each; launches of an attempt: %d; for %s", w.Nodes, w.PerNode(), len(cases), len(soak.Factors()), o.launches, o.lasts)
+	text = fmt.Sprintf("nodes: %d; GPUs on each: %d; cases: %d, with %d factors of two levels each; launches of an attempt: %d; for %s", w.Nodes, w.PerNode(), len(cases), len(soak.Factors()), o.launches, o.lasts)
 	if o.attempts > 0 {
 		text += fmt.Sprintf(" or %s", unit.Count(o.attempts, "attempt"))
 	}
-	return text, nil
+	return text, plan.Span{High: o.lasts.Seconds()}, nil
 }
 
 // prepare resolves the machine. It adds communicators of one GPU per node.
@@ -378,12 +378,12 @@ func (o *soakOptions) environments(ctx context.Context, s State, cmd *cobra.Comm
 	if err != nil {
 		return err
 	}
-	text, err := o.announcement(u.Spec.World)
+	text, time, err := o.announcement(u.Spec.World)
 	if err != nil {
 		return err
 	}
 	if text += fmt.Sprintf("; environments: %d", len(soak.Environments(o.header.Vary))); o.run.launch.dry {
-		return o.run.dryMeasurement(s, l, u.Spec, backend, "Soak", text)
+		return o.run.dryMeasurement(s, l, u.Spec, backend, "Soak", text, time)
 	}
 	s.note(o.run.quiet, "%s\n", text)
 	dir, err := o.run.open(s.host(o.run.quiet))

@@ -20,13 +20,14 @@ import (
 	"zbench/bench/base/exit"
 	"zbench/bench/base/finding"
 	"zbench/bench/base/folder"
+	"zbench/bench/base/pattern"
 	"zbench/bench/base/plain"
 	"zbench/bench/base/slice"
 	"zbench/bench/base/spell"
 	"zbench/bench/base/unit"
 	"zbench/bench/engine"
+	"zbench/bench/run/plan"
 	"zbench/bench/show/document"
-	"zbench/hbm"
 	"zbench/internal/launch"
 )
 
@@ -46,10 +47,22 @@ type suiteOptions struct {
 	// root has all commands. The rows are parsed with them.
 	root    *cobra.Command
 	suite   *suite.Suite
+	jobs    []suiteJob
 	header  suite.Header
 	entries []suite.Entry
 	dir     *folder.Folder
 	journal *folder.Journal[suite.Entry]
+}
+
+// suiteJob is a row with its command.
+type suiteJob struct {
+	*suite.Row
+	// cmd is the row's command; nil if the row cannot run, for the reason why.
+	cmd *cobra.Command
+	why string
+	// line is the command line without the flags of the folder. again continues the row; empty if the
+	// command has no --resume.
+	line, again []string
 }
 
 var suiteHelp = listedBy("suite")
@@ -76,7 +89,7 @@ func newSuite(s State) *cobra.Command {
 		Use: "suite NAME|FILE", Short: "Run a set of commands: characterise, acceptance or nightly",
 		Long: suiteLong,
 		Example: `  zbench suite characterise --nodes 128
-  zbench suite characterise --nodes 128 --dry-run     rows, cases, GPU-hours
+  zbench suite characterise --nodes 128 --dry-run     cases and GPU-hours of each row
   zbench suite nightly --before zbench-suite-20261127-220000
   zbench suite mine.yaml --out mine                   rows of your own`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.start(cmd.Context(), s, cmd, args) },
@@ -108,6 +121,9 @@ func (o *suiteOptions) start(ctx context.Context, s State, cmd *cobra.Command, a
 	} else {
 		err = o.ask(s, cmd, args)
 	}
+	if err == nil {
+		err = o.resolve()
+	}
 	switch {
 	case err != nil:
 		return err
@@ -118,35 +134,24 @@ func (o *suiteOptions) start(ctx context.Context, s State, cmd *cobra.Command, a
 		if o.dir, err = folder.New(s.host(o.run.quiet), o.run.out, "suite", o.run.force); err != nil {
 			return err
 		}
+		if err = o.resolve(); err != nil { // the command lines that name the folder
+			return err
+		}
 	}
-	if err = o.openJournal(s); err != nil {
+	if err = s.FS.MkdirAll(o.dir.File(suiteRows)); err != nil {
+		return err
+	}
+	if o.journal, err = openJournal(o.dir, "suite", suiteJournal, &o.header, &o.header.Run, !o.header.GPU, o.entries); err != nil {
 		return err
 	}
 	defer o.journal.Close() //nolint:errcheck // every line is on disk
 	ended := o.rows(ctx, s)
-	d := suite.New(o.suite, o.header.Nodes, o.outcomes(s))
-	shown := d.Shown()
 	return s.deliver(o.run.output, result{
-		shown: shown, files: append(whole(shown), barPictures(shown)...), dir: o.dir, started: started, verdict: ended,
+		shown: suite.New(o.suite, o.header.Nodes, o.outcomes(s)).Shown(), dir: o.dir, started: started, verdict: ended,
 		after: func(dir *folder.Folder) {
 			s.note(o.run.quiet, "Wrote %s (report.html, suite.json, suite.csv, %s)\n", dir.Path, suiteRows)
 		},
 	})
-}
-
-// barPictures returns the files of bar charts, for slides. Other charts have files anyway.
-func barPictures(d *document.Document) (files []artifact) {
-	for b := range d.Blocks() {
-		if bars, ok := b.(document.Bars); ok {
-			files = append(files, drawn(bars.ID, bars)...)
-		}
-	}
-	return files
-}
-
-// suiteKernels returns the names of kernels that a figure may have.
-func suiteKernels() []string {
-	return slices.Concat(hbm.StreamNames(), kernelNames(), []string{"gemm"})
 }
 
 // ask reads the suite and finds out where its rows run.
@@ -162,9 +167,6 @@ func (o *suiteOptions) ask(s State, cmd *cobra.Command, args []string) error {
 			}
 			return usage(unknown, "or give a file")
 		}
-	}
-	if o.suite, err = suite.Read(text, suiteKernels()...); err != nil {
-		return usage(fmt.Errorf("%s: %w", args[0], err), "docs/TRIAL.md describes the form")
 	}
 	l, err := o.run.placed(s, o.run.want, cmd.Flags().Changed("nodes"))
 	if err != nil {
@@ -188,7 +190,7 @@ func (o *suiteOptions) ask(s State, cmd *cobra.Command, args []string) error {
 			o.header.Common = append(o.header.Common, flagWords(f)...)
 		}
 	})
-	return o.resolve()
+	return nil
 }
 
 // suiteCommon are the flags that a suite passes on to all of its rows, besides those of libraries
@@ -204,41 +206,48 @@ func earlierRows(s State, path string) (string, error) {
 	return rows, nil
 }
 
-// resolve fills in the placeholders and refuses a row that zbench does not understand, before
-// anything is run.
-func (o *suiteOptions) resolve() error {
-	if err := o.suite.Expand(o.header.Nodes, suiteKernels()...); err != nil {
-		return usage(err, suiteHelp)
+// resolve reads the suite's text and finds the command of each row. It refuses a row that zbench does
+// not understand.
+func (o *suiteOptions) resolve() (err error) {
+	const help = "docs/TRIAL.md describes the form"
+	h := &o.header
+	if o.suite, err = suite.Read([]byte(h.Text), h.Nodes, figureNames()...); err != nil {
+		return usage(err, help)
 	}
+	o.jobs = nil
 	for i := range o.suite.Rows {
-		r := &o.suite.Rows[i]
-		words, _ := r.Args(o.world())
-		if len(words) == 0 {
-			continue
+		j := suiteJob{Row: &o.suite.Rows[i]}
+		var words []string
+		if words, j.why = j.Args(suite.World{Nodes: h.Nodes, GPU: h.GPU, Rows: filepath.Join(o.path(), suiteRows), Before: h.Before}); j.why == "" {
+			if err := o.parse(&j, words); err != nil {
+				return usage(fmt.Errorf("row %q, zbench %s: %w", j.Name, strings.Join(words, " "), err), help)
+			}
 		}
-		cmd, rest, err := o.commandOf(words)
-		if err == nil {
-			err = cmd.ParseFlags(rest)
-		}
-		if err != nil {
-			return usage(fmt.Errorf("row %q, zbench %s: %w", r.Name, strings.Join(words, " "), err), suiteHelp)
-		}
+		o.jobs = append(o.jobs, j)
 	}
 	return nil
 }
 
-// commandOf returns the command that a command line names, and the words after that name.
-func (o *suiteOptions) commandOf(words []string) (*cobra.Command, []string, error) {
+// parse finds the command of a row, and completes its command lines.
+func (o *suiteOptions) parse(j *suiteJob, words []string) error {
 	cmd, rest, err := o.root.Find(words)
 	if err == nil && (cmd == o.root || !cmd.Runnable()) {
 		err = unknownCommand(o.root, strings.Join(words[:min(1, len(words))], ""))
 	}
-	return cmd, rest, err
-}
-
-// world returns the values of the placeholders.
-func (o *suiteOptions) world() suite.World {
-	return suite.World{Nodes: o.header.Nodes, GPU: o.header.GPU, Rows: filepath.Join(o.path(), suiteRows), Before: o.header.Before}
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil {
+		return err
+	}
+	j.cmd, j.line = cmd, slices.Concat(words, o.common(cmd, words, suiteCommon))
+	if cmd.Flags().Lookup("nodes") != nil && j.Nodes != "" {
+		j.line = append(j.line, fmt.Sprintf("--nodes=%d", j.On(o.header.Nodes)))
+	}
+	if cmd.Flags().Lookup("resume") != nil {
+		j.again = slices.Concat(words[:len(words)-len(rest)], o.common(cmd, words, nil))
+	}
+	return nil
 }
 
 // reopen reads the suite of a folder.
@@ -259,19 +268,11 @@ func (o *suiteOptions) reopen(s State, cmd *cobra.Command, args []string) (err e
 		return err
 	}
 	o.entries = slices.DeleteFunc(o.entries, func(e suite.Entry) bool { return !e.Ended() })
-	if o.suite, err = suite.Read([]byte(o.header.Text), suiteKernels()...); err != nil {
-		return err
-	}
-	return o.resolve()
+	return nil
 }
 
-// openJournal writes the rows that have ended and opens the journal for more.
-func (o *suiteOptions) openJournal(s State) (err error) {
-	if o.journal, err = openJournal(o.dir, "suite", suiteJournal, &o.header, &o.header.Run, !o.header.GPU, o.entries); err != nil {
-		return err
-	}
-	return s.FS.MkdirAll(o.dir.File(suiteRows))
-}
+// resume returns the command that continues the suite.
+func (o *suiteOptions) resume() string { return plain.Typed("zbench", "suite", "--resume", o.dir.Path) }
 
 // entry returns the journal's line of a row; nil if the row has not ended.
 func (o *suiteOptions) entry(row string) *suite.Entry {
@@ -285,19 +286,18 @@ func (o *suiteOptions) entry(row string) *suite.Entry {
 // rows runs the rows that have not ended. It returns an error if it was interrupted or if the
 // journal cannot be written.
 func (o *suiteOptions) rows(ctx context.Context, s State) error {
-	for i := range o.suite.Rows {
-		r := &o.suite.Rows[i]
-		if o.entry(r.Name) != nil {
+	for i := range o.jobs {
+		if o.entry(o.jobs[i].Name) != nil {
 			continue
 		}
-		e, err := o.row(ctx, s, r, i)
+		e, err := o.row(ctx, s, &o.jobs[i], fmt.Sprintf("[%d/%d] %s", i+1, len(o.jobs), o.jobs[i].Title))
 		if err == nil {
 			o.entries = append(o.entries, e)
 			err = o.journal.Append(e)
 		}
 		switch {
 		case errors.Is(err, context.Canceled):
-			return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; the rows before are saved", err), plain.Typed("zbench", "suite", "--resume", o.dir.Path)+" continues")
+			return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; the rows before are saved", err), o.resume()+" continues")
 		case err != nil:
 			return err
 		}
@@ -305,55 +305,52 @@ func (o *suiteOptions) rows(ctx context.Context, s State) error {
 	return nil
 }
 
-// row runs one row, and continues what an earlier attempt measured. An error ends the suite.
-func (o *suiteOptions) row(ctx context.Context, s State, r *suite.Row, number int) (suite.Entry, error) {
-	e := suite.Entry{Row: r.Name}
-	words, why := r.Args(o.world())
-	if e.Why = why; why != "" {
+// row runs one row, and continues what an earlier attempt measured. title begins its notes. An error
+// ends the suite.
+func (o *suiteOptions) row(ctx context.Context, s State, j *suiteJob, title string) (suite.Entry, error) {
+	e := suite.Entry{Row: j.Name, Why: j.why}
+	if e.Why != "" {
 		return e, nil
 	}
-	line := o.line(r, words)
-	s.note(o.run.quiet, "[%d/%d] %s: zbench %s\n", number+1, len(o.suite.Rows), r.Title, strings.Join(line, " "))
-	out := filepath.Join(o.path(), suiteRows, r.Name)
-	attempts := [][]string{append(line, "--out", out, "--force", "--quiet")}
-	if again := o.again(s, r, words); again != nil {
-		attempts = append([][]string{append(again, "--resume", out, "--quiet")}, attempts...)
-	}
+	s.note(o.run.quiet, "%s: zbench %s\n", title, strings.Join(j.line, " "))
+	out := filepath.Join(o.path(), suiteRows, j.Name)
 	if err := o.free(ctx, s, out); err != nil {
 		return e, err
 	}
-	for i, argv := range attempts {
-		began := s.Now()
-		code, tail, err := o.child(ctx, s, argv)
-		if err == nil {
-			err = o.dir.Put(filepath.Join(suiteRows, r.Name+".txt"), tail.text)
-		}
-		if err != nil {
-			return e, err
-		}
-		e.Code, e.Seconds, e.Evidence = code, s.Now().Sub(began).Seconds(), nil
-		if code != exit.OK {
-			e.Evidence = tail.lines(evidenceLines)
-		}
-		if code != exit.Usage || i == len(attempts)-1 { // a row that cannot be continued starts again
-			break
-		}
+	began := s.Now()
+	e.Code = exit.Usage
+	var tail *tailWriter
+	var err error
+	if files, _ := s.FS.ReadDir(out); j.again != nil && slices.ContainsFunc(files, func(f fs.DirEntry) bool { return strings.HasSuffix(f.Name(), ".jsonl") }) {
+		e.Code, tail, err = o.child(ctx, s, append(j.again, "--resume", out, "--quiet"))
 	}
-	s.note(o.run.quiet, "[%d/%d] %s: exit code %d after %s\n", number+1, len(o.suite.Rows), r.Title, e.Code, unit.Seconds(e.Seconds))
+	if e.Code == exit.Usage && err == nil { // there is nothing to continue, or it cannot be continued
+		e.Code, tail, err = o.child(ctx, s, append(j.line, "--out", out, "--force", "--quiet"))
+	}
+	if err == nil {
+		err = o.dir.Put(filepath.Join(suiteRows, j.Name+".txt"), tail.text)
+	}
+	if err != nil {
+		return e, err
+	}
+	if e.Seconds = s.Now().Sub(began).Seconds(); e.Code != exit.OK {
+		e.Evidence = tail.lines(evidenceLines)
+	}
+	s.note(o.run.quiet, "%s: exit code %d after %s\n", title, e.Code, unit.Seconds(e.Seconds))
 	return e, nil
 }
 
 // `free` waits until no process uses a row's folder. If the suite was killed, its last command may
 // still run: it saves its results and then ends.
 func (o *suiteOptions) free(ctx context.Context, s State, dir string) error {
-	late, stop := newTimer(2 * firstGrace)
-	defer stop()
-	for s.FS.Held(filepath.Join(dir, folder.LockFile)) != nil {
-		soon, _ := newTimer(100 * time.Millisecond)
+	const look = 100 * time.Millisecond
+	for range 2 * firstGrace / look { // the row's command then names the process that uses the folder
+		if s.FS.Held(filepath.Join(dir, folder.LockFile)) == nil {
+			break
+		}
+		soon, _ := newTimer(look)
 		select {
 		case <-soon:
-		case <-late:
-			return nil // the row's command then names the process that uses the folder
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -369,36 +366,16 @@ func (o *suiteOptions) path() string {
 	return o.dir.Path
 }
 
-// line returns the command line of a row without the flags of the folder.
-func (o *suiteOptions) line(r *suite.Row, words []string) []string {
-	cmd, _, err := o.commandOf(words)
-	if err != nil { // a row that cannot run has no words; resolve has refused other errors
-		return words
-	}
-	line := append(slices.Clone(words), o.common(cmd, suiteCommon)...)
-	if cmd.Flags().Lookup("nodes") != nil && r.Nodes != "" {
-		line = append(line, fmt.Sprintf("--nodes=%d", r.On(o.header.Nodes)))
-	}
-	return line
-}
-
-// again returns the command line that continues an earlier attempt of a row without the flags of the
-// folder, or nil if there is nothing to continue.
-func (o *suiteOptions) again(s State, r *suite.Row, words []string) []string {
-	cmd, rest, err := o.commandOf(words)
-	files, _ := s.FS.ReadDir(filepath.Join(o.path(), suiteRows, r.Name))
-	journal := func(f fs.DirEntry) bool { return strings.HasSuffix(f.Name(), ".jsonl") }
-	if err != nil || cmd.Flags().Lookup("resume") == nil || !slices.ContainsFunc(files, journal) {
-		return nil
-	}
-	return append(slices.Clone(words[:len(words)-len(rest)]), o.common(cmd, nil)...)
-}
-
 // common returns the suite's own flags that a command has: those of libraries and of launchers, and
-// of the others those named in also.
-func (o *suiteOptions) common(cmd *cobra.Command, also []string) []string {
+// of the others those named in also. Kernels get no fault of the fabric, because they use no links;
+// only `gemm --peak` knows slow compute units.
+func (o *suiteOptions) common(cmd *cobra.Command, words, also []string) []string {
 	return slice.Where(o.header.Common, func(c string) bool {
-		flag, _, _ := strings.Cut(strings.TrimPrefix(c, "--"), "=")
+		flag, value, _ := strings.Cut(strings.TrimPrefix(c, "--"), "=")
+		known := strings.HasPrefix(value, "slow_compute:") && slices.Contains(words, "--peak")
+		if flag == "fault" && strings.Contains(value, ":") && benchOf(cmd.Name()) != nil && !known {
+			return false
+		}
 		return cmd.Flags().Lookup(flag) != nil && (!slices.Contains(suiteCommon, flag) || slices.Contains(also, flag))
 	})
 }
@@ -420,87 +397,84 @@ func (o *suiteOptions) child(ctx context.Context, s State, args []string) (code 
 
 // outcomes reads the results of all rows.
 func (o *suiteOptions) outcomes(s State) []suite.Outcome {
-	return slice.Map(o.suite.Rows, func(r suite.Row) suite.Outcome {
-		words, _ := r.Args(o.world())
-		e := o.entry(r.Name)
+	return slice.Map(o.jobs, func(j suiteJob) suite.Outcome {
+		e := o.entry(j.Name)
 		var found *suite.Result
-		if e != nil && e.Why == "" && len(words) > 0 {
-			found = o.result(s, &r, words[0])
+		if e != nil && e.Why == "" {
+			found = o.result(s, j.Name, j.line[0])
 		}
-		return r.Outcome(e, found, o.line(&r, words), filepath.Join(suiteRows, r.Name))
+		return j.Outcome(e, found, j.line, filepath.Join(suiteRows, j.Name))
 	})
 }
 
 // result reads the results that a row left, or returns nil if there are none. command is the first
 // word of the row's command line.
-func (o *suiteOptions) result(s State, r *suite.Row, command string) *suite.Result {
-	dir := filepath.Join(o.dir.Path, suiteRows, r.Name)
+func (o *suiteOptions) result(s State, row, command string) *suite.Result {
+	dir := filepath.Join(o.dir.Path, suiteRows, row)
 	if _, err := s.FS.Stat(filepath.Join(dir, engine.ResultsFile)); err == nil {
 		rec, err := readAny(s, dir)
 		if err != nil {
 			return nil
 		}
 		d := shownRecord{Record: rec, folder: dir, advice: readAdvice(s, dir, rec)}.document(0)
-		return &suite.Result{Record: rec, Findings: d.Findings, Simulated: rec.Simulated, Picture: r.Picture(d)}
+		return &suite.Result{Record: rec, Shown: d, Simulated: rec.Simulated}
 	}
 	text, err := s.FS.ReadFile(filepath.Join(dir, command+".json"))
-	if err != nil {
-		return nil
-	}
 	var found struct {
 		Simulated bool
-		Survey    struct{ Simulated bool }
+		Survey    *rails.Survey
 		Judgement finding.Judgement
 	}
-	if json.Unmarshal(text, &found) != nil {
+	if err != nil || json.Unmarshal(text, &found) != nil {
 		return nil
 	}
-	out := &suite.Result{Findings: found.Judgement.Findings, Simulated: found.Simulated || found.Survey.Simulated}
-	if command == "rails" {
-		out.Rails = &rails.Document{}
-		if json.Unmarshal(text, out.Rails) != nil {
-			out.Rails = nil
-		}
+	return &suite.Result{
+		Survey: found.Survey, Shown: &document.Document{Findings: found.Judgement.Findings},
+		Simulated: found.Simulated || found.Survey != nil && found.Survey.Simulated,
 	}
-	return out
 }
 
-// dry prints the rows. Commands with --dry-run also state their cases and GPU-hours.
+// dry prints the rows with their cases and GPU-hours, and the sum of these.
 func (o *suiteOptions) dry(ctx context.Context, s State) error {
 	text, add := newDryRun()
 	add("Suite", "%s: %s", o.suite.Name, o.suite.About)
 	add("Nodes", "%d", o.header.Nodes)
-	for i := range o.suite.Rows {
-		r := &o.suite.Rows[i]
-		words, why := r.Args(o.world())
-		if why != "" {
-			add(r.Name, "not run: %s", why)
+	var seconds, hours plan.Span
+	for _, j := range o.jobs {
+		if j.why != "" {
+			add(j.Name, "not run: %s", j.why)
 			continue
 		}
-		add(r.Name, "zbench %s", strings.Join(words, " "))
-		for _, line := range o.estimate(ctx, s, r, words) {
+		add(j.Name, "zbench %s", strings.Join(j.line, " "))
+		lines, err := o.estimate(ctx, s, j)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
 			add("", "%s", line)
+			if time, spent, ok := plan.ReadSpent(line); ok {
+				seconds.Add(time.Low, time.High)
+				hours.Add(spent.Low, spent.High)
+			}
 		}
 	}
+	add("Together", "%s; opening devices and checks come on top", plan.Spending(seconds, hours))
 	_, err := io.WriteString(s.Stdout, text.String())
 	return err
 }
 
-// estimate returns what a dry run of a row's command prints about its cases. Some commands have no
-// dry run.
-func (o *suiteOptions) estimate(ctx context.Context, s State, r *suite.Row, words []string) (lines []string) {
-	cmd, _, err := o.commandOf(words)
-	if err != nil || cmd.Flags().Lookup("dry-run") == nil || r.Nodes == "" {
-		return []string{"its cases follow from the device; it prints them when it starts"}
+// stated matches the lines of a dry run about cases and GPU-hours.
+var stated = pattern.New(`cases? to run|GPU-hours|^(Survey|Soak) `)
+
+// estimate returns the lines of a row's dry run that state its cases and GPU-hours, or its last line
+// if the dry run failed.
+func (o *suiteOptions) estimate(ctx context.Context, s State, j suiteJob) ([]string, error) {
+	if j.cmd.Flags().Lookup("dry-run") == nil {
+		return []string{"It reads results: 0 GPU-hours."}, nil
 	}
-	code, tail, err := o.child(ctx, s, append(o.line(r, words), "--dry-run"))
+	code, tail, err := o.child(ctx, s, append(j.line, "--dry-run"))
 	if err != nil || code != exit.OK {
-		return tail.lines(1)
+		return tail.lines(1), err
 	}
-	for _, l := range tail.lines(evidenceLines) {
-		if strings.Contains(l, "cases to run") || strings.Contains(l, "GPU-hours") || strings.HasPrefix(l, "Survey") {
-			lines = append(lines, l)
-		}
-	}
-	return lines
+	return slice.Where(tail.lines(rowOutput), stated.MatchString), nil
 }

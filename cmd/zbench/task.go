@@ -24,8 +24,9 @@ type task struct {
 	dated bool
 	// kept says what remains of a task that ended early. folder is its folder, or empty.
 	kept func(folder string) string
-	// announce checks the task for a world and returns a text about what will be measured.
-	announce func(w spec.World) (string, error)
+	// announce checks the task for a world. It returns a text about what will be measured, and the
+	// measured time in seconds, if it is known.
+	announce func(w spec.World) (text string, time plan.Span, err error)
 	// prepare resolves the request: it returns the machine, and the cases whose buffers are
 	// allocated.
 	prepare func(s State, e *engine.Engine, want spec.Spec) (*engine.Setup, []plan.Case, error)
@@ -71,11 +72,11 @@ func (o *worldRun) dryTask(s State, l launching, t task) error {
 	if err != nil {
 		return err
 	}
-	text, err := t.announce(u.Spec.World)
+	text, time, err := t.announce(u.Spec.World)
 	if err != nil {
 		return err
 	}
-	return o.dryMeasurement(s, l, u.Spec, backend, t.row, text)
+	return o.dryMeasurement(s, l, u.Spec, backend, t.row, text, time)
 }
 
 // `here` runs a task in the world that this process leads, or in this process alone.
@@ -155,7 +156,7 @@ func (w *openWorld) allocate(ctx context.Context, own func(cache int64) int64) e
 	if err := w.run.check(w.state, w.setup, w.ranks, w.cases, 0); err != nil {
 		return err
 	}
-	text, err := w.task.announce(w.setup.Spec.World)
+	text, _, err := w.task.announce(w.setup.Spec.World)
 	if err != nil {
 		return err
 	}

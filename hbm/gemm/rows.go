@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/base/slice"
 	"zbench/bench/base/stat"
@@ -128,7 +129,7 @@ func (d *Driver) planned(t target, e entry, p places) []record.Kernel {
 // take runs one pass of an entry on all devices at once. The first pass also checks the product.
 func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Part, error) {
 	if pass == 0 && d.cfg.Say != nil && (!d.entered || d.at != t) {
-		d.cfg.Say(fmt.Sprintf("%s %s %s", t.dtype, t.shape, t.shape.Name))
+		d.cfg.Say(strings.TrimSpace(fmt.Sprintf("%s %s %s", t.dtype, t.shape, t.shape.Name)))
 	}
 	p, err := d.enter(t)
 	if err != nil {

@@ -40,8 +40,8 @@ func ParsePick(text string, names ...string) (*Pick, error) {
 // Show prints a value of the metric with its unit.
 func (p *Pick) Show(v float64) string { return p.metric.show(v) }
 
-// Falls reports whether a smaller value is better, as it is for times.
-func (p *Pick) Falls() bool { return p.metric.name == "time" || p.metric.name == "isolated" }
+// `falls` reports whether a smaller value is better, as it is for times.
+func (p *Pick) falls() bool { return p.metric.name == "time" || p.metric.name == "isolated" }
 
 // Picked is the metric of one case. Lo and Hi bound it with 95 % confidence and equal Value if no
 // interval is known.
@@ -63,7 +63,7 @@ func (p *Pick) Of(rec *record.Record) []Picked {
 			if t == nil || t.Lo == nil || t.Hi == nil || !(*t.Lo > 0) {
 				continue
 			}
-			if one.Lo, one.Hi = *v*t.Median / *t.Hi, *v*t.Median / *t.Lo; p.Falls() {
+			if one.Lo, one.Hi = *v*t.Median / *t.Hi, *v*t.Median / *t.Lo; p.falls() {
 				one.Lo, one.Hi = *v**t.Lo/t.Median, *v**t.Hi/t.Median
 			}
 			break // the metrics come from the preferred time
@@ -71,6 +71,16 @@ func (p *Pick) Of(rec *record.Record) []Picked {
 		out = append(out, one)
 	}
 	return out
+}
+
+// Best returns the selected case with the best value.
+func (p *Pick) Best(rec *record.Record) (best Picked, ok bool) {
+	for _, c := range p.Of(rec) {
+		if !ok || c.Value > best.Value != p.falls() {
+			best, ok = c, true
+		}
+	}
+	return best, ok
 }
 
 // meets reports whether the case has the metrics that the selection requires, and whether they meet its

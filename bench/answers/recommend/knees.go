@@ -274,13 +274,12 @@ func busBWAt(x, y sample, s float64) float64 {
 }
 
 // slope returns the exponent of the bus bandwidth between two samples.
-func slope(x, y sample) float64 { return math.Log(y.b/x.b) / math.Log(y.s/x.s) }
+func slope(x, y sample) float64 { return stat.Exponent(x.s, x.b, y.s, y.b) }
 
 // crossing returns the size between x and y at which the bus bandwidth is b. It clamps the result to the
 // interval, which rounding of the logarithms could leave.
 func crossing(x, y sample, b float64) float64 {
-	s := x.s * math.Exp(math.Log(b/x.b)/slope(x, y))
-	return min(max(s, x.s), y.s)
+	return min(max(stat.Reaches(x.s, x.b, y.s, y.b, b), x.s), y.s)
 }
 
 // point reads the sizes around the plateau that reach the fraction f of the plateau's bandwidth.

@@ -91,9 +91,8 @@ type Outcome struct {
 	// Figures of the row.
 	Figures []Measure `json:"figures"`
 
-	picture document.Block
-	// left says that the row has not run yet.
-	left bool
+	// chart is the chart of the row's result; nil if it has none.
+	chart document.Block
 }
 
 // Measure is a figure of a row with the figures that others published.
@@ -135,21 +134,23 @@ type Compared struct {
 // holds the words of the command line that ran, without the folder. e is nil for a row that has not run
 // yet.
 func (r *Row) Outcome(e *Entry, result *Result, command []string, folder string) Outcome {
-	o := Outcome{Name: r.Name, Title: plain.Line(r.Title), Folder: folder, State: finding.NotChecked, Figures: []Measure{}}
+	o := Outcome{Name: r.Name, Title: plain.Line(r.Title), Folder: folder, State: finding.NotChecked, Reason: notRun, Figures: []Measure{}}
 	if len(command) > 0 {
 		o.Command = plain.Shell(append([]string{"zbench"}, command...)...)
 	}
+	if result != nil {
+		o.Origin = result.origin()
+		o.chart = r.chart(result.Shown, o.Origin)
+	}
 	switch {
 	case e == nil:
-		o.Reason, o.left = "not run yet", true
 	case e.Why != "":
 		o.Reason = e.Why
 	default:
-		o.Code = &e.Code
-		o.State, o.Reason = stateOf(e, result)
-	}
-	if result != nil {
-		o.Origin, o.picture = originOf(result), result.Picture
+		o.Code, o.State, o.Reason = &e.Code, e.end().state, ""
+		if o.State != finding.Pass {
+			o.Reason = e.reason(result)
+		}
 	}
 	for i := range r.Figures {
 		o.Figures = append(o.Figures, r.Figures[i].measure(result, o.Origin))
@@ -157,43 +158,64 @@ func (r *Row) Outcome(e *Entry, result *Result, command []string, folder string)
 	return o
 }
 
-// stateOf derives the state of a row from its exit code. The reason comes from the row's findings.
-func stateOf(e *Entry, result *Result) (finding.State, string) {
+// notRun is the reason of a row that has not run yet.
+const notRun = "not run yet"
+
+// end is the meaning of an exit code: the state of the row, and the code of its finding. A final row
+// is not run again.
+type end struct {
+	state finding.State
+	code  string
+	final bool
+}
+
+var ends = map[int]end{
+	exit.OK:          {finding.Pass, "", true},
+	exit.Regression:  {finding.Fail, CodeRow, true},
+	exit.WrongData:   {finding.Fail, finding.CodeWrongData, true},
+	exit.Want:        {finding.Unclear, finding.CodeUnclear, true},
+	exit.Unavailable: {finding.NotChecked, finding.CodeNotChecked, false},
+	exit.Interrupted: {finding.NotChecked, finding.CodeNotChecked, false},
+}
+
+func (e Entry) end() end {
+	if known, ok := ends[e.Code]; ok {
+		return known
+	}
+	return end{finding.Fail, finding.CodeFailed, false}
+}
+
+// reason returns why a row did not pass: its worst finding, or else what its command printed last, or
+// else the meaning of its exit code.
+func (e Entry) reason(result *Result) string {
 	said := ""
-	if result != nil {
-		i := slices.IndexFunc(result.Findings, func(f finding.Finding) bool { return f.State() == finding.Fail || f.State() == finding.Unclear })
-		if i < 0 {
-			i = slices.IndexFunc(result.Findings, func(f finding.Finding) bool { return f.Severity == finding.Warning })
-		}
-		if i >= 0 {
-			said = result.Findings[i].Text
+	if result != nil && len(result.Shown.Findings) > 0 {
+		rising := []finding.State{finding.NotChecked, finding.Unclear, finding.Fail}
+		worst := slices.MaxFunc(result.Shown.Findings, func(a, b finding.Finding) int {
+			return cmp.Compare(slices.Index(rising, a.State()), slices.Index(rising, b.State()))
+		})
+		if worst.State() != finding.Pass {
+			_, text := worst.Word()
+			said = strings.TrimSuffix(text, ".")
 		}
 	}
 	if said == "" && len(e.Evidence) > 0 {
 		said = e.Evidence[0]
 	}
 	meaning := slice.First(exit.Table(), func(r exit.Row) bool { return r.Code == e.Code }).Meaning
-	said = cmp.Or(said, meaning, "ended by a signal")
-	switch e.Code {
-	case exit.OK:
-		return finding.Pass, ""
-	case exit.Want:
-		return finding.Unclear, said
-	case exit.Unavailable, exit.Interrupted:
-		return finding.NotChecked, said
-	}
-	return finding.Fail, said
+	return cmp.Or(said, meaning, "ended by a signal")
 }
 
-// originOf returns where a result's figures come from.
-func originOf(r *Result) string {
+// origin returns where a result's figures come from.
+func (r *Result) origin() string {
 	if r.Record != nil {
-		kinds := slice.Map(r.Record.World.Devices, func(d record.Device) string { return d.Kind })
-		switch {
-		case slices.Contains(kinds, record.Checked):
-			return Emulated
-		case slices.Contains(kinds, record.HostMemory):
-			return HostMemory
+		for _, d := range r.Record.World.Devices {
+			switch d.Kind {
+			case record.Checked:
+				return Emulated
+			case record.HostMemory:
+				return HostMemory
+			}
 		}
 	}
 	if r.Simulated {
@@ -203,18 +225,13 @@ func originOf(r *Result) string {
 }
 
 func (f *Figure) measure(result *Result, origin string) Measure {
-	m := Measure{What: f.What, Published: []Compared{}, show: unit.Digits}
-	if f.pick != nil && !f.Knee && f.over == nil {
+	m := f.read(result)
+	m.What, m.Published = f.What, []Compared{}
+	if m.show == nil && f.pick != nil && f.over == nil && !f.Knee {
 		m.show = f.pick.Show
 	}
-	if result != nil {
-		found := f.read(result)
-		m.Value, m.Lo, m.Hi, m.Text, m.Why = found.Value, found.Lo, found.Hi, plain.Line(found.Text), found.Why
-		if found.show != nil {
-			m.show = found.show
-		}
-	} else {
-		m.Why = "the row has no result"
+	if m.show == nil {
+		m.show = unit.Digits
 	}
 	if m.Why != "" && origin == Emulated {
 		m.Why = "results are checked, not timed"
@@ -245,7 +262,7 @@ func New(s *Suite, nodes int, rows []Outcome) *Document {
 		}
 	}
 	d := &Document{Schema: Schema, Suite: s.Name, About: plain.Line(s.About), Nodes: nodes, Rows: rows}
-	d.Complete = !slices.ContainsFunc(rows, func(o Outcome) bool { return o.left })
+	d.Complete = !slices.ContainsFunc(rows, func(o Outcome) bool { return o.Reason == notRun })
 	d.Judgement = finding.Judgement{Rules: Rules, State: d.state(), Findings: d.findings()}
 	return d
 }
@@ -282,20 +299,13 @@ func (d *Document) findings() finding.List {
 			passed++
 			continue
 		}
-		code := CodeRow
-		switch {
-		case o.Code == nil || *o.Code == exit.Unavailable || *o.Code == exit.Interrupted:
-			code = finding.CodeNotChecked
-		case *o.Code == exit.WrongData:
-			code = finding.CodeWrongData
-		case *o.Code == exit.Want:
-			code = finding.CodeUnclear
-		case o.State == finding.Fail && *o.Code != exit.Regression:
-			code = finding.CodeFailed
+		code, hint := finding.CodeNotChecked, ""
+		if o.Code != nil {
+			code, hint = Entry{Code: *o.Code}.end().code, o.Folder+".txt has what it printed; `"+o.Command+"` repeats it alone"
 		}
 		out = append(out, finding.Finding{
 			Code: code, Severity: o.State.Severity(), Subject: &finding.Subject{Name: o.Name},
-			Text: plain.Sentence(plain.Line(o.Title + ": " + o.Reason)), Hint: d.next(o),
+			Text: plain.Sentence(plain.Line(o.Title + ": " + o.Reason)), Hint: hint,
 		})
 	}
 	slices.SortStableFunc(out, func(a, b finding.Finding) int { return cmp.Compare(b.Severity, a.Severity) })
@@ -314,14 +324,6 @@ func (d *Document) findings() finding.List {
 		ok.Severity = finding.Note
 	}
 	return append(out, ok)
-}
-
-// `next` returns the next step after a row that did not pass.
-func (d *Document) next(o Outcome) string {
-	if o.Code == nil {
-		return ""
-	}
-	return o.Folder + ".txt has what it printed; `" + o.Command + "` repeats it alone"
 }
 
 // WriteJSON writes suite.json.
@@ -344,22 +346,25 @@ func (d *Document) Shown() *document.Document {
 	}
 	figures, sources := d.table()
 	out.Results("Rows", document.Sheet{Table: figures, Label: "Rows", Role: document.ResultsID}).Show(document.Everywhere)
-	var all []string
+	var all, alone []string
 	for _, o := range d.Rows {
 		all = append(all, o.words()...)
+		if len(o.Figures) > 0 && !slices.ContainsFunc(o.Figures, func(m Measure) bool { return len(m.Published) > 0 }) {
+			alone = append(alone, o.Name)
+		}
+	}
+	if len(alone) > 0 {
+		text := "Nothing published is known of " + strings.Join(alone, ", ") + "."
+		all, out.Foot = append(all, text), out.Foot+" "+text
 	}
 	out.Add("words", "In words", document.Listed("", all)...).Show(document.Brief)
-	if sources.Filled() {
-		out.Add("published", "Published figures", document.Sheet{Table: sources, Label: "Published figures"}).Show(document.Everywhere &^ document.Terminal)
+	if len(sources) > 0 {
+		out.Add("published", "Published figures", document.Listed("", sources)...).Show(document.Everywhere &^ document.Terminal)
 	}
 	for _, o := range d.Rows {
 		var blocks []document.Block
-		picture := o.picture
-		if picture == nil {
-			picture = o.bars()
-		}
-		if picture != nil {
-			blocks = append(blocks, o.named(picture))
+		if picture := cmp.Or(o.chart, o.bars()); picture != nil {
+			blocks = append(blocks, picture)
 		}
 		blocks = append(blocks, document.Listed("", o.words())...)
 		if o.Command != "" {
@@ -373,33 +378,43 @@ func (d *Document) Shown() *document.Document {
 	return out
 }
 
-// `named` gives a picture a name that is unique among the pictures of all rows. If the figures do not
-// come from hardware, it adds their origin to the title.
-func (o *Outcome) named(b document.Block) document.Block {
-	mark := func(title string) string {
-		if word := strings.ToUpper(o.Origin); o.Origin != Measured && !strings.Contains(strings.ToUpper(title), word) {
-			return title + ", " + word
+// chart returns the chart of a result that the row shows; nil if there is none. Its name is unique
+// among the charts of all rows. If the figures do not come from hardware, it says so.
+func (r *Row) chart(d *document.Document, origin string) document.Block {
+	for b := range d.Blocks() {
+		switch b := b.(type) {
+		case document.Plot: // its mark says where its figures come from
+			if strings.HasPrefix(b.ID, r.Chart) {
+				b.ID = r.Name + "-" + b.ID
+				return b
+			}
+		case document.Bars:
+			if strings.HasPrefix(b.ID, r.Chart) {
+				b.ID, b.Title, b.File = r.Name+"-"+b.ID, marked(b.Title, origin), true
+				return b
+			}
+		case document.HeatMap:
+			if strings.HasPrefix(b.ID, r.Chart) {
+				b.ID, b.Title = r.Name+"-"+b.ID, marked(b.Title, origin)
+				return b
+			}
 		}
-		return title
 	}
-	switch b := b.(type) {
-	case document.Plot:
-		b.ID = o.Name + "-" + b.ID
-		return b
-	case document.Bars:
-		b.ID, b.Title = o.Name+"-"+b.ID, mark(b.Title)
-		return b
-	case document.HeatMap:
-		b.ID, b.Title = o.Name+"-"+b.ID, mark(b.Title)
-		return b
+	return nil
+}
+
+// marked adds the origin to the title of a chart, unless the title has it.
+func marked(title, origin string) string {
+	if word := strings.ToUpper(origin); origin != Measured && !strings.Contains(strings.ToUpper(title), word) {
+		return title + ", " + word
 	}
-	return b
+	return title
 }
 
 // bars draws the figures of a row whose result has no chart, if the figures are bandwidths. Published
 // figures are marks.
 func (o *Outcome) bars() document.Block {
-	b := document.Bars{ID: "figures", Title: o.Title + ", GB/s"}
+	b := document.Bars{ID: o.Name + "-figures", Title: marked(o.Title+", GB/s", o.Origin), File: true}
 	for _, m := range o.Figures {
 		if m.Value == nil || !strings.HasSuffix(m.Text, "B/s") {
 			continue
@@ -418,24 +433,23 @@ func (o *Outcome) bars() document.Block {
 	return b
 }
 
-// table returns two tables: the figures of all rows, if they are numbers, and the sources of the
-// published figures.
-func (d *Document) table() (out, sources table.Table) {
+// table returns the figures of all rows that are numbers, and the published figures with their sources.
+func (d *Document) table() (out table.Table, sources []string) {
 	out = table.Of([]string{"row", "figure", "here", "published", "verdict"})
-	sources = table.Of([]string{"", "figure", "published", "of", "source"})
 	for _, o := range d.Rows {
 		name := o.Name
 		for _, m := range o.Figures {
+			for _, p := range m.Published {
+				text := fmt.Sprintf("%s: %s: %s, %s; %s; %s", p.letter, m.What, p.Text, p.Of, p.Source, p.Date)
+				if p.SecondHand {
+					text += "; known at second hand"
+				}
+				sources = append(sources, text)
+			}
 			if m.Value == nil {
 				continue // such a figure stands beneath the table
 			}
-			published, verdict := "–", o.Origin
-			for i, p := range m.Published {
-				sources.Add(p.letter, m.What, p.Text, p.Of, p.Source+"; "+p.Date)
-				if i == 0 {
-					published, verdict = p.Text+" "+p.letter, p.verdict(o.Origin)
-				}
-			}
+			published, verdict := m.beside(o.Origin)
 			out.Add(name, m.What, m.here(), published, verdict)
 			name = ""
 		}
@@ -446,12 +460,34 @@ func (d *Document) table() (out, sources table.Table) {
 	return out, sources
 }
 
+// beside returns the first published figure with its letter, and the comparison for people. A figure
+// that was not compared gets its origin or "second-hand".
+func (m *Measure) beside(origin string) (published, verdict string) {
+	if len(m.Published) == 0 {
+		return "nothing", origin
+	}
+	p := m.Published[0]
+	switch {
+	case p.Change != nil:
+		verdict = p.Verdict + ", " + unit.Change(*p.Change)
+	case p.SecondHand && origin == Measured:
+		verdict = "second-hand"
+	}
+	return p.Text + " " + p.letter, cmp.Or(verdict, origin)
+}
+
 // words returns the figures without a value as sentences.
 func (o *Outcome) words() (out []string) {
 	for _, m := range o.Figures {
-		if m.Value == nil {
-			out = append(out, fmt.Sprintf("%s (%s): %s", plain.Capital(m.What), cmp.Or(o.Origin, o.Name), cmp.Or(m.Text, "none: "+m.Why)))
+		if m.Value != nil {
+			continue
 		}
+		text := fmt.Sprintf("%s (%s): %s", plain.Capital(m.What), cmp.Or(o.Origin, o.Name), cmp.Or(m.Text, "none: "+m.Why))
+		if len(m.Published) > 0 {
+			beside, _ := m.beside(o.Origin)
+			text += "; published: " + beside
+		}
+		out = append(out, text)
 	}
 	return out
 }
@@ -465,18 +501,6 @@ func (m *Measure) here() string {
 		return m.Text + " ±" + unit.SmallPercent(half)
 	}
 	return fmt.Sprintf("%s [%s, %s]", m.Text, m.show(*m.Lo), m.show(*m.Hi))
-}
-
-// verdict returns the comparison for people. A figure that was not compared gets its origin or
-// "second-hand".
-func (c *Compared) verdict(origin string) string {
-	switch {
-	case c.Change != nil:
-		return c.Verdict + ", " + unit.Change(*c.Change)
-	case c.SecondHand && origin == Measured:
-		return "second-hand"
-	}
-	return origin
 }
 
 // csv returns a row for each published figure, and for each figure without one, in base units.
@@ -493,25 +517,4 @@ func (d *Document) csv() (names []string, rows [][]string) {
 		}
 	}
 	return []string{"row", "figure", "value", "lo", "hi", "text", "origin", "published", "of", "source", "date", "verdict"}, rows
-}
-
-// Picture returns the chart that a row shows of its result; nil if there is none.
-func (r *Row) Picture(d *document.Document) document.Block {
-	for b := range d.Blocks() {
-		id := ""
-		switch b := b.(type) {
-		case document.Plot:
-			id = b.ID
-		case document.Bars:
-			id = b.ID
-		case document.HeatMap:
-			id = b.ID
-		default:
-			continue
-		}
-		if strings.HasPrefix(id, r.Chart) {
-			return b
-		}
-	}
-	return nil
 }

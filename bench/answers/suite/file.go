@@ -2,7 +2,6 @@
 // command line, the figures to read from its result, and the figures that others published.
 //
 //  1. [Read] reads a suite. [Shipped] returns the text of one of zbench's own suites.
-//     [Suite.Expand] resolves the placeholders of a suite.
 //  2. The caller runs each row and passes the row's result on as a [Result].
 //  3. [Row.Outcome] reads the row's figures and compares them. [Document] has all rows.
 package suite
@@ -22,7 +21,9 @@ import (
 	"zbench/bench/answers/gate"
 	"zbench/bench/base/pattern"
 	"zbench/bench/base/plain"
+	"zbench/bench/base/slice"
 	"zbench/bench/base/spell"
+	"zbench/bench/base/unit"
 )
 
 // Suite is a set of rows in the order in which they run.
@@ -116,9 +117,9 @@ const (
 
 var rowName = pattern.New(`^[a-z0-9][a-z0-9-]*$`)
 
-// Read reads a suite. names are the kernels that its figures may name besides collectives. An error
-// names the row.
-func Read(text []byte, names ...string) (*Suite, error) {
+// Read reads a suite for a number of nodes. names are the kernels that its figures may name besides
+// collectives. An error names the row.
+func Read(text []byte, nodes int, names ...string) (*Suite, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	var s Suite
@@ -134,18 +135,27 @@ func Read(text []byte, names ...string) (*Suite, error) {
 	seen := map[string]bool{}
 	for i := range s.Rows {
 		r := &s.Rows[i]
-		if seen[r.Name] {
-			return nil, fmt.Errorf("two rows have the name %q", r.Name)
+		err := r.check()
+		for j := range r.Figures {
+			if wrong := r.Figures[j].fill(r.On(nodes), names); err == nil && wrong != nil {
+				err = fmt.Errorf("figure %d, %q: %w", j+1, r.Figures[j].What, wrong)
+			}
 		}
-		seen[r.Name] = true
-		if err := r.check(names); err != nil {
+		if seen[r.Name] {
+			err = errors.New("an earlier row has this name")
+		}
+		if err != nil {
 			return nil, fmt.Errorf("row %d, %q: %w", i+1, r.Name, err)
 		}
+		seen[r.Name] = true
 	}
 	return &s, nil
 }
 
-func (r *Row) check(names []string) error {
+// owned are the flags that the suite sets itself.
+var owned = []string{"--out", "--resume", "--nodes", "--force"}
+
+func (r *Row) check() error {
 	switch {
 	case !rowName.MatchString(r.Name):
 		return errors.New("its name has other characters than small letters, digits and dashes")
@@ -155,53 +165,46 @@ func (r *Row) check(names []string) error {
 		return fmt.Errorf("nodes is %q, not %s or %s", r.Nodes, OneNode, AllNodes)
 	}
 	for _, line := range []string{r.Run, r.WithoutGPU} {
-		words := strings.Fields(line)
-		for _, own := range []string{"--out", "--resume", "--nodes", "--force"} {
-			if slices.ContainsFunc(words, func(w string) bool { return w == own || strings.HasPrefix(w, own+"=") }) {
-				return fmt.Errorf("leave %s out of run: the suite sets it", own)
-			}
-		}
-		if len(words) > 0 && words[0] == "suite" {
-			return errors.New("a suite cannot run a suite")
-		}
-		for _, hole := range placeholder.FindAllString(line, -1) {
-			if !slices.Contains(placeholders, hole) {
-				return fmt.Errorf("%s is unknown: there are %s", hole, strings.Join(placeholders, ", "))
+		for i, word := range strings.Fields(line) {
+			name, _, _ := strings.Cut(word, "=")
+			switch {
+			case slices.Contains(owned, name):
+				return fmt.Errorf("leave %s out of run: the suite sets it", name)
+			case i == 0 && word == "suite":
+				return errors.New("a suite cannot run a suite")
 			}
 		}
 	}
-	for i := range r.Figures {
-		if err := r.Figures[i].check(names); err != nil {
-			return fmt.Errorf("figure %d, %q: %w", i+1, r.Figures[i].What, err)
+	for _, hole := range placeholder.FindAllString(r.Run+r.WithoutGPU, -1) {
+		if !slices.Contains(placeholders, hole) {
+			return fmt.Errorf("%s is unknown: there are %s", hole, strings.Join(placeholders, ", "))
 		}
 	}
 	return nil
 }
 
-func (f *Figure) check(names []string) (err error) {
-	kinds := slices.DeleteFunc([]string{f.Pick, f.Finding, f.Rule}, func(s string) bool { return s == "" })
+// fill checks a figure, and fills in its number of nodes.
+func (f *Figure) fill(nodes int, names []string) (err error) {
 	switch {
 	case f.What == "":
 		return errors.New("it needs what: the figure in a few words")
-	case len(kinds) != 1:
+	case slice.Count([]string{f.Pick, f.Finding, f.Rule}, func(s string) bool { return s != "" }) != 1:
 		return errors.New("give one of pick, finding and rule")
 	case f.Pick == "" && (f.Over != "" || f.Knee), f.Over != "" && f.Knee:
 		return errors.New("over and knee belong to a pick, and exclude each other")
-	case f.Rule != "":
+	case slices.ContainsFunc(f.Published, func(p Published) bool { return p.Of == "" || p.Source == "" || p.Date == "" || !(p.Value > 0) }):
+		return errors.New("a published figure needs its value in base units, of, source and date")
+	}
+	number := strings.NewReplacer(nodesHole+" nodes", unit.Count(nodes, "node"), nodesHole, strconv.Itoa(nodes))
+	f.What = plain.Line(number.Replace(f.What))
+	if f.Rule != "" {
 		_, err = spell.Own("rule", ruleNames(), f.Rule)
-		return err
 	}
-	for _, p := range f.Published {
-		if p.Of == "" || p.Source == "" || p.Date == "" || !(p.Value > 0) {
-			return errors.New("a published figure needs its value in base units, of, source and date")
-		}
+	if f.Pick != "" {
+		f.pick, err = gate.ParsePick(number.Replace(f.Pick), names...)
 	}
-	if f.Pick == "" {
-		return nil
-	}
-	holes := strings.NewReplacer(nodesHole, "1")
-	if f.pick, err = gate.ParsePick(holes.Replace(f.Pick), names...); err == nil && f.Over != "" {
-		f.over, err = gate.ParsePick(holes.Replace(f.Over), names...)
+	if f.Over != "" && err == nil {
+		f.over, err = gate.ParsePick(number.Replace(f.Over), names...)
 	}
 	return err
 }
@@ -264,21 +267,4 @@ func (r *Row) Args(w World) (args []string, why string) {
 		args = append(args, holes.Replace(word))
 	}
 	return args, ""
-}
-
-// Expand fills the number of nodes into the figures. The figures can then be read from results.
-func (s *Suite) Expand(nodes int, names ...string) error {
-	for i := range s.Rows {
-		r := &s.Rows[i]
-		holes := strings.NewReplacer(nodesHole, strconv.Itoa(r.On(nodes)))
-		for j := range r.Figures {
-			f := &r.Figures[j]
-			f.What = plain.Line(strings.ReplaceAll(holes.Replace(f.What), "1 nodes", "1 node"))
-			f.Pick, f.Over = holes.Replace(f.Pick), holes.Replace(f.Over)
-			if err := f.check(names); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

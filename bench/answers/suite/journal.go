@@ -1,11 +1,6 @@
 package suite
 
-import (
-	"slices"
-
-	"zbench/bench/base/exit"
-	"zbench/bench/base/jsonfile"
-)
+import "zbench/bench/base/jsonfile"
 
 // JournalSchema is the version of suite.jsonl.
 const JournalSchema = "zbench.suite-journal/1"
@@ -45,9 +40,7 @@ type Entry struct {
 // Ended reports whether the row has a result that a repetition would not change: it passed, found a
 // fault or wrong data, or could not tell. A row that failed, was killed or found no device is run
 // again by --resume.
-func (e Entry) Ended() bool {
-	return e.Why == "" && slices.Contains([]int{exit.OK, exit.Regression, exit.WrongData, exit.Want}, e.Code)
-}
+func (e Entry) Ended() bool { return e.Why == "" && e.end().final }
 
 // Line returns the entry as a line of the journal.
 func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }

@@ -1,6 +1,10 @@
 package suite
 
-import "math"
+import (
+	"math"
+
+	"zbench/bench/base/stat"
+)
 
 // A saturated curve stays between kneeShare times and 1/kneeShare times its last value. If a curve
 // changes by more than maxGrowth over the last octave, it is not saturated.
@@ -49,7 +53,7 @@ func KneeOf(curve []Sample) (k Knee, why string) {
 	}
 	k = Knee{curve[from].X, curve[0].X, curve[from].X}
 	if from > 0 {
-		k.X = crossing(curve[from-1].X, curve[from-1].Rate, curve[from].X, curve[from].Rate, kneeShare*last.Rate)
+		k.X = stat.Reaches(curve[from-1].X, curve[from-1].Rate, curve[from].X, curve[from].Rate, kneeShare*last.Rate)
 	}
 	hi, out := last.Hi, n-1
 	for out >= 0 && hi >= kneeShare*last.Lo {
@@ -60,7 +64,7 @@ func KneeOf(curve []Sample) (k Knee, why string) {
 	if out >= 0 {
 		k.Lo = curve[out].X
 		if out > 0 && !falls {
-			x := crossing(curve[out-1].X, curve[out-1].Lo, k.Lo, hi, kneeShare*last.Lo)
+			x := stat.Reaches(curve[out-1].X, curve[out-1].Lo, k.Lo, hi, kneeShare*last.Lo)
 			k.Lo = min(max(k.Lo, x), curve[out+1].X)
 		}
 	}
@@ -71,7 +75,7 @@ func KneeOf(curve []Sample) (k Knee, why string) {
 		lo = max(lo, curve[safe].Lo)
 	}
 	if k.Hi = curve[safe].X; safe > 0 && safe < n-1 {
-		k.Hi = crossing(curve[safe-1].X, curve[safe-1].Lo, k.Hi, curve[safe].Lo, kneeShare*last.Hi)
+		k.Hi = stat.Reaches(curve[safe-1].X, curve[safe-1].Lo, k.Hi, curve[safe].Lo, kneeShare*last.Hi)
 	}
 	k.Lo, k.Hi = min(k.Lo, k.X), max(k.Hi, k.X)
 	return k, ""
@@ -93,24 +97,12 @@ func falling(curve []Sample, from int) []Sample {
 	return out
 }
 
-// crossing returns the size at which the line through two points, in log-log coordinates, reaches a
-// rate. The size may lie outside the two points. A flat line is taken to reach the rate at the second
-// point.
-func crossing(x1, r1, x2, r2, rate float64) float64 {
-	slope := math.Log(r2/r1) / math.Log(x2/x1)
-	if !(math.Abs(slope) > 1e-9) {
-		return x2
-	}
-	return x1 * math.Exp(math.Log(rate/r1)/slope)
-}
-
 // change returns the relative change of the rate over the last octave of sizes.
 func change(curve []Sample) float64 {
 	last := curve[len(curve)-1]
 	for i := len(curve) - 2; i >= 0; i-- {
 		if s := curve[i]; s.X <= last.X/2 {
-			slope := math.Log(last.Rate/s.Rate) / math.Log(last.X/s.X)
-			return math.Exp2(slope) - 1
+			return math.Exp2(stat.Exponent(s.X, s.Rate, last.X, last.Rate)) - 1
 		}
 	}
 	return math.Inf(1)

@@ -23,10 +23,9 @@ func TestShippedSuites(t *testing.T) {
 	for _, name := range Names() {
 		text, err := Shipped(name)
 		require.NoError(t, err)
-		s, err := Read(text, "copy", "triad", "gemm", "rmsnorm")
+		s, err := Read(text, 12, "read", "copy", "triad", "gemm", "rmsnorm")
 		require.NoError(t, err, name)
 		require.Equal(t, name, s.Name)
-		require.NoError(t, s.Expand(12, "copy", "triad", "gemm", "rmsnorm"))
 		for _, r := range s.Rows {
 			for _, gpu := range []bool{false, true} {
 				args, why := r.Args(World{Nodes: 12, GPU: gpu, Rows: "now", Before: "then"})
@@ -62,11 +61,11 @@ const head = "name: x\nrows:\n  - {name: a, title: A, run: list"
 
 func TestSuitesAreRefused(t *testing.T) {
 	for text, why := range map[string]string{
-		"":                        "it is empty",
-		"name: [":                 "it is no suite",
-		"name: X\nrows: [{}]":     "the suite needs a name",
-		"name: x":                 "and rows",
-		head + "}\n  - {name: a}": "two rows have the name",
+		"":                    "it is empty",
+		"name: [":             "it is no suite",
+		"name: X\nrows: [{}]": "the suite needs a name",
+		"name: x":             "and rows",
+		head + "}\n  - {name: a, title: A, run: list}":                                                               "an earlier row has this name",
 		"name: x\nrows: [{name: A, title: a, run: list}]":                                                            "other characters",
 		"name: x\nrows: [{name: a, run: list}]":                                                                      "needs a title",
 		head + ", nodes: some}":                                                                                      "nodes is",
@@ -84,7 +83,7 @@ func TestSuitesAreRefused(t *testing.T) {
 		head + ", figures: [{what: w, pick: all_reduce busbw, over: all_reduce, knee: true}]}":                       "exclude each other",
 		head + ", figures: [{what: w, pick: all_reduce busbw, published: [{value: 0, of: o, source: s, date: d}]}]}": "needs its value",
 	} {
-		_, err := Read([]byte(text))
+		_, err := Read([]byte(text), 1)
 		require.Error(t, err, text)
 		require.ErrorContains(t, err, why, text)
 	}
@@ -97,12 +96,11 @@ func FuzzRead(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(head + "}"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := Read(text, "copy", "triad", "gemm", "rmsnorm")
+	f.Fuzz(func(_ *testing.T, text []byte) {
+		s, err := Read(text, 3, "read", "copy", "triad", "gemm", "rmsnorm")
 		if err != nil {
 			return
 		}
-		require.NoError(t, s.Expand(3, "copy", "triad", "gemm", "rmsnorm"))
 		for _, r := range s.Rows {
 			r.Args(World{Nodes: 3, Rows: "now"})
 		}
@@ -161,11 +159,14 @@ func swept() *record.Record {
 	return rec
 }
 
+func shown(said finding.List) *document.Document { return &document.Document{Findings: said} }
+
 func outcomes(t *testing.T, r Row, e *Entry, result *Result) Outcome {
 	t.Helper()
-	s := &Suite{Name: "x", Rows: []Row{r}}
-	require.NoError(t, s.Expand(1))
-	return s.Rows[0].Outcome(e, result, []string{"collectives"}, "rows/a")
+	for i := range r.Figures {
+		require.NoError(t, r.Figures[i].fill(1, nil))
+	}
+	return r.Outcome(e, result, []string{"collectives"}, "rows/a")
 }
 
 // Figures of hardware are compared with what others published first-hand; a model's and claims at second hand are not.
@@ -185,7 +186,7 @@ func TestFiguresAreCompared(t *testing.T) {
 		{What: "rails", Rule: "between-nodes"},
 	}}
 	said := finding.List{{Code: "no_fault", Text: "SIMULATED: No fault."}}
-	o := outcomes(t, row, &Entry{Row: "a"}, &Result{Record: swept(), Findings: said})
+	o := outcomes(t, row, &Entry{Row: "a"}, &Result{Record: swept(), Shown: shown(said)})
 	require.Equal(t, Measured, o.Origin)
 	f := o.Figures
 	require.Equal(t, []string{Agrees, NotCompared}, []string{f[0].Published[0].Verdict, f[0].Published[1].Verdict})
@@ -194,7 +195,12 @@ func TestFiguresAreCompared(t *testing.T) {
 	require.Equal(t, "313 GB/s ±0.1 %", f[0].here())
 	require.Equal(t, Differs, f[1].Published[0].Verdict)
 	require.Equal(t, NotCompared, f[2].Published[0].Verdict)
-	require.Equal(t, "second-hand", f[2].Published[0].verdict(o.Origin))
+	_, verdict := f[2].beside(o.Origin)
+	require.Equal(t, "second-hand", verdict)
+	_, verdict = f[1].beside(o.Origin)
+	require.Equal(t, "differs, −13 %", verdict)
+	none, _ := f[4].beside(o.Origin)
+	require.Equal(t, "nothing", none)
 	require.Equal(t, Agrees, f[3].Published[0].Verdict)
 	require.InEpsilon(t, 0.1523, *f[3].Value, 1e-3)
 	require.Equal(t, "1.00 s ±0.1 %", f[4].here())
@@ -206,21 +212,24 @@ func TestFiguresAreCompared(t *testing.T) {
 
 	simulated := swept()
 	simulated.Simulated = true
-	o = outcomes(t, row, &Entry{Row: "a"}, &Result{Record: simulated, Simulated: true})
+	o = outcomes(t, row, &Entry{Row: "a"}, &Result{Record: simulated, Shown: shown(nil), Simulated: true})
 	require.Equal(t, Simulated, o.Origin)
 	require.Equal(t, NotCompared, o.Figures[0].Published[0].Verdict)
-	require.Equal(t, "simulated", o.Figures[1].Published[0].verdict(o.Origin))
+	_, verdict = o.Figures[1].beside(o.Origin)
+	require.Equal(t, "simulated", verdict)
 	simulated.World.Devices = []record.Device{{Kind: record.HostMemory}}
-	require.Equal(t, HostMemory, outcomes(t, row, &Entry{Row: "a"}, &Result{Record: simulated}).Origin)
+	require.Equal(t, HostMemory, outcomes(t, row, &Entry{Row: "a"}, &Result{Record: simulated, Shown: shown(nil)}).Origin)
 	simulated.World.Devices[0].Kind = record.Checked
-	o = outcomes(t, row, &Entry{Row: "a"}, &Result{Record: simulated})
+	o = outcomes(t, row, &Entry{Row: "a"}, &Result{Record: simulated, Shown: shown(nil)})
 	require.Equal(t, Emulated, o.Origin)
 	require.Equal(t, "results are checked, not timed", o.Figures[6].Why)
 }
 
 // The exit code of a row decides its state; its first fault is the reason.
 func TestRowsHaveStates(t *testing.T) {
-	fault := finding.List{{Code: "x", Severity: finding.Warning, Text: "a limit"}, {Code: "y", Severity: finding.Fault, Text: "rail 2 is slow"}}
+	fault := finding.List{{Code: "x", Severity: finding.Warning, Text: "a limit"}, {Code: "y", Severity: finding.Fault, Text: "FAULT: rail 2 is slow."}}
+	unclear := finding.List{fault[0], {Code: finding.CodeUnclear, Severity: finding.Warning, Text: "it is one of two"}}
+	require.Equal(t, "it is one of two", Entry{Code: exit.Want}.reason(&Result{Shown: shown(unclear)}))
 	for _, x := range []struct {
 		entry  *Entry
 		state  finding.State
@@ -237,7 +246,7 @@ func TestRowsHaveStates(t *testing.T) {
 		{&Entry{Why: "no earlier"}, finding.NotChecked, finding.CodeNotChecked, "no earlier"},
 		{nil, finding.NotChecked, finding.CodeNotChecked, "not run yet"},
 	} {
-		o := outcomes(t, Row{Name: "a", Title: "A"}, x.entry, &Result{Findings: fault})
+		o := outcomes(t, Row{Name: "a", Title: "A"}, x.entry, &Result{Shown: shown(fault)})
 		require.Equal(t, x.state, o.State)
 		require.Equal(t, x.reason, o.Reason)
 		d := New(&Suite{Name: "x"}, 1, []Outcome{o})
@@ -262,24 +271,26 @@ func TestPictures(t *testing.T) {
 	r := Row{Name: "a", Title: "Rails", Figures: []Figure{
 		{What: "b", Rule: "between-nodes", Published: []Published{{Value: 80e9, Of: "o", Source: "s", Date: "d"}}}, {What: "w", Rule: "within-a-node"},
 	}}
-	survey := &rails.Document{Survey: &rails.Survey{Bytes: 64e6, NetworkSeconds: &seconds, XGMISeconds: &seconds}}
-	o := outcomes(t, r, &Entry{}, &Result{Rails: survey, Simulated: true})
+	survey := &rails.Survey{Bytes: 64e6, NetworkSeconds: &seconds, XGMISeconds: &seconds}
+	o := outcomes(t, r, &Entry{}, &Result{Survey: survey, Shown: shown(nil), Simulated: true})
 	d := New(&Suite{Name: "x"}, 2, []Outcome{o})
-	picture := r.Picture(d.Shown())
-	bars, ok := picture.(document.Bars)
+	bars, ok := (&Row{Name: "b"}).chart(d.Shown(), Simulated).(document.Bars)
 	require.True(t, ok)
-	require.Equal(t, "a-figures", bars.ID)
+	require.Equal(t, "b-a-figures", bars.ID)
 	require.Equal(t, "Rails, GB/s, SIMULATED", bars.Title)
+	require.True(t, bars.File)
 	require.InDelta(t, 80e9, bars.Most, 1)
 	require.Equal(t, []document.BarMark{{At: 80e9, Letter: "A"}}, bars.Bars[0].Marks)
-	o.picture = document.Plot{Chart: document.Chart{ID: "busbw"}}
-	require.Equal(t, "a-busbw", o.named(o.picture).(document.Plot).ID)
-	require.Nil(t, (&Row{Chart: "other"}).Picture(d.Shown()))
+	require.Nil(t, (&Row{Chart: "other"}).chart(d.Shown(), Simulated))
+	plot := shown(nil)
+	plot.Add("c", "C", document.Plot{Chart: document.Chart{ID: "busbw"}})
+	o = outcomes(t, r, &Entry{}, &Result{Record: swept(), Shown: plot})
+	require.Equal(t, "a-busbw", o.chart.(document.Plot).ID)
 }
 
 func TestSchemaRefuses(t *testing.T) {
 	row := Row{Name: "a", Title: "A", Figures: []Figure{{What: "w", Pick: "all_reduce busbw", Published: []Published{{Value: 3e11, Of: "o", Source: "s", Date: "d"}}}}}
-	o := outcomes(t, row, &Entry{Row: "a"}, &Result{Record: swept()})
+	o := outcomes(t, row, &Entry{Row: "a"}, &Result{Record: swept(), Shown: shown(nil)})
 	schema := schematest.Read(t, "schema/v1.json")
 	schematest.Refuses(t, schema, schematest.Changes{Good: schematest.Written(t, New(&Suite{Name: "x"}, 2, []Outcome{o})), Bad: map[string]string{
 		"/schema":                               `"zbench.suite/0"`,

@@ -103,6 +103,7 @@ var (
 	timeScales = []scale{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}
 	rateScales = []scale{{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
 	numScales  = []scale{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}
+	flopScales = []scale{{1e15, "PFLOP"}, {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1e6, "MFLOP"}, {1, "FLOP"}}
 )
 
 // almostOne is the smallest ratio that prints as 1.00. A value that rounds up to the next unit
@@ -142,6 +143,9 @@ func Number(n float64) string {
 	}
 	return scaled(numScales, n)
 }
+
+// Operations prints a number of floating-point operations: "57.9 GFLOP".
+func Operations(n float64) string { return scaled(flopScales, n) }
 
 func scaled(ladder []scale, v float64) string {
 	if !Finite(v) {

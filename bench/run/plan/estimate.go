@@ -3,8 +3,11 @@ package plan
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
+	"zbench/bench/base/pattern"
+	"zbench/bench/base/plain"
 	"zbench/bench/base/stat"
 	"zbench/bench/base/unit"
 	"zbench/bench/run/record"
@@ -21,7 +24,8 @@ type Cost struct {
 // Span is the lower and upper bound of a quantity.
 type Span struct{ Low, High float64 }
 
-func (s *Span) add(low, high float64) { s.Low, s.High = s.Low+low, s.High+high }
+// Add adds to both bounds.
+func (s *Span) Add(low, high float64) { s.Low, s.High = s.Low+low, s.High+high }
 
 // Estimate is the rest of a sweep. It covers only measured time: connecting, waiting between
 // launches and writing the record take additional time.
@@ -96,8 +100,8 @@ func (e *Estimate) addPass(c Case, o Effort, pass int, cost Cost) {
 	if pass == 0 {
 		once += float64(o.Checks)
 	}
-	e.Launches.add(once, once)
-	e.Seconds.add(once*cost.Launch, once*cost.Launch)
+	e.Launches.Add(once, once)
+	e.Seconds.Add(once*cost.Launch, once*cost.Launch)
 	burst := float64(burstOf(c, o).Launches())
 	e.addTiming(PerPass(o.Burst), burst*cost.Launch, burst, 0)
 	e.addTiming(PerPass(o.Isolated), cost.Launch, 2, cost.Align)
@@ -109,14 +113,14 @@ func (e *Estimate) addPass(c Case, o Effort, pass int, cost Cost) {
 func (e *Estimate) addTiming(rule stat.Rule, sample, launches, beside float64) {
 	fewest, most := rule.Bounds(sample)
 	low, high := float64(fewest), float64(most)
-	e.Launches.add(low*launches, high*launches)
+	e.Launches.Add(low*launches, high*launches)
 	switch {
 	case sample > 0:
-		e.Seconds.add(low*(sample+beside), high*(sample+beside))
+		e.Seconds.Add(low*(sample+beside), high*(sample+beside))
 	case rule.MaxTime > 0:
-		e.Seconds.add(0, rule.MaxTime)
+		e.Seconds.Add(0, rule.MaxTime)
 	default:
-		e.Seconds.add(0, math.Inf(1))
+		e.Seconds.Add(0, math.Inf(1))
 	}
 }
 
@@ -137,16 +141,47 @@ func (e Estimate) Text(simulated bool) string {
 		fmt.Fprintf(&b, ", %d skipped", e.Skipped)
 	}
 	fmt.Fprintf(&b, ": %d passes, %s launches per rank.\n", e.Passes, e.Launches.text(unit.Number))
-	who, after := "It takes", "."
-	if simulated {
-		who, after = "SIMULATED: a real cluster would spend", ". The simulation takes seconds on this machine and needs no GPU."
-	}
-	fmt.Fprintf(&b, "%s %s of measured time, %s GPU-hours on %d GPUs%s\n",
-		who, e.Seconds.text(duration), e.GPUHours().text(unit.Digits), e.Ranks, after)
+	b.WriteString(e.Spent(simulated))
 	if e.Unknown > 0 && e.Slow > 0 {
 		fmt.Fprintf(&b, "The launch time is unknown: the sweep takes longer if a launch takes over %s.\n", unit.Seconds(e.Slow))
 	}
 	return b.String()
+}
+
+// Spent returns the time and the GPU-hours as a line; simulated is true on the loopback.
+func (e Estimate) Spent(simulated bool) string {
+	who, after := "It takes", "."
+	if simulated {
+		who, after = "SIMULATED: a real cluster would spend", ". The simulation takes seconds on this machine and needs no GPU."
+	}
+	return fmt.Sprintf("%s %s on %s%s\n", who, Spending(e.Seconds, e.GPUHours()), plain.Count(e.Ranks, "GPU"), after)
+}
+
+// Spending returns a time in seconds and GPU-hours as text.
+func Spending(seconds, gpuHours Span) string {
+	return seconds.text(duration) + " of measured time, " + gpuHours.text(unit.Digits) + " GPU-hours"
+}
+
+// spending matches what Spent writes of GPU-hours.
+var spending = pattern.New(`(?:([\d.]+) to about|(at most)? ?about) ([\d.]+) GPU-hours on (\d+) GPU`)
+
+// ReadSpent reads the seconds and the GPU-hours from a line of Spent. It returns false for other
+// lines, and for an estimate without an upper bound.
+func ReadSpent(line string) (seconds, gpuHours Span, ok bool) {
+	m := spending.FindStringSubmatch(line)
+	if m == nil {
+		return seconds, gpuHours, false
+	}
+	number := func(text string) float64 {
+		v, _ := strconv.ParseFloat(text, 64) // the pattern holds digits
+		return v
+	}
+	gpuHours = Span{number(m[1]), number(m[3])}
+	if m[1]+m[2] == "" {
+		gpuHours.Low = gpuHours.High
+	}
+	each := 3600 / number(m[4])
+	return Span{gpuHours.Low * each, gpuHours.High * each}, gpuHours, true
 }
 
 // Against returns a warning if the sweep takes longer than the remaining time, in seconds; empty

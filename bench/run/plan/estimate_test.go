@@ -152,6 +152,26 @@ func TestEstimateOfTheRest(t *testing.T) {
 
 // On hardware nothing is known: the limit of time is the bound, and it is said
 // from where on it is none.
+// The line of an estimate is read back, to three digits.
+func TestReadSpent(t *testing.T) {
+	for _, seconds := range []plan.Span{{Low: 40, High: 70}, {Low: 1500, High: 1500}, {Low: 0, High: 9000}, {Low: 1e-3, High: 2e5}} {
+		for _, ranks := range []int{1, 1024} {
+			e := plan.Estimate{Seconds: seconds, Ranks: ranks}
+			for _, simulated := range []bool{false, true} {
+				got, hours, ok := plan.ReadSpent(e.Spent(simulated))
+				require.True(t, ok, e.Spent(simulated))
+				require.InDelta(t, seconds.Low, got.Low, 0.005*seconds.Low)
+				require.InDelta(t, seconds.High, got.High, 0.005*seconds.High)
+				require.InDelta(t, e.GPUHours().High, hours.High, 0.005*hours.High)
+			}
+		}
+	}
+	for _, line := range []string{"", "12 cases to run", plan.Estimate{Seconds: plan.Span{Low: 3, High: math.Inf(1)}, Ranks: 8}.Spent(false)} {
+		_, _, ok := plan.ReadSpent(line)
+		require.False(t, ok, line)
+	}
+}
+
 func TestEstimateWithoutAModel(t *testing.T) {
 	o := plan.DefaultOptions()
 	cases := meterSweep(t).Cases()

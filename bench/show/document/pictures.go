@@ -9,6 +9,9 @@ type Bars struct {
 	Bars      []Bar
 	// Most is the length that a bar of full width stands for.
 	Most float64
+	// File is true if the chart also has files of its own, for slides. Its title then says where the
+	// figures come from.
+	File bool
 }
 
 // Bar is one result in bytes per second with its reference marks, or one ratio without marks.
