@@ -268,7 +268,7 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 	}
 	each := cmp.Or(launch.GPUs(s.Getenv), f.Node.GPUs)
 	out.WriteString(plan.Estimate{
-		Seconds: plan.Span{Low: sustained * o.seconds, High: sustained*o.seconds + measurements*o.deadline},
+		Seconds: plan.Span{Low: sustained*o.seconds + o.soak.Seconds(), High: o.longest().Seconds()},
 		Ranks:   max(l.want.World.Nodes, 1) * each,
 	}.Spent(simulated(o.backend, s)))
 	_, err = io.WriteString(s.Stdout, out.String())
@@ -276,11 +276,20 @@ func (o *nodeScreenOptions) dryRun(s State, l launching) error {
 }
 
 // measurements is an upper bound for the number of measurements that a node makes one after the
-// other: memory, products, a collective, links, a soak, and a collective per NIC.
-const measurements = 14
+// other: memory, products, a collective, links, and a collective per NIC. A soak is one more.
+const measurements = 13
 
 // sustained is the number of these measurements that may take --hbm-seconds.
 const sustained = 3
+
+// longest returns the longest time that a node may measure.
+func (o *nodeScreenOptions) longest() time.Duration {
+	each := measurements
+	if o.soak > 0 {
+		each++
+	}
+	return o.soak + duration(sustained*o.seconds+float64(each)*o.deadline)
+}
 
 // startNodes starts one process per node and waits until all have ended, or until the deadline. It
 // ignores their exit codes: only the files that they have written count.
@@ -300,7 +309,7 @@ func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching
 			return err
 		}
 	}
-	limit := time.NewTimer(o.soak + duration(sustained*o.seconds+measurements*o.deadline))
+	limit := time.NewTimer(o.longest())
 	defer limit.Stop()
 	for left := len(lines); left > 0; left-- {
 		select {
