@@ -35,8 +35,9 @@ func Recommendation(a *advice.Document, records []*record.Record, knees []*recom
 	return d
 }
 
-// adviceInto adds a recommendation. A terminal shows only the lines to copy, above the findings, unless it
-// shows everything. A refusal, and an answer for assumed settings, have no lines to copy.
+// adviceInto adds a recommendation. A terminal shows only what was read from the trainer's file and the
+// lines to copy, above the findings, unless it shows everything. A refusal, and an answer for assumed
+// settings, have no lines to copy.
 func adviceInto(d *document.Document, title string, a *advice.Document, folder string) {
 	all := d.Add("advice", title, advice.Blocks(a, folder)...)
 	switch {
@@ -47,8 +48,15 @@ func adviceInto(d *document.Document, title string, a *advice.Document, folder s
 		all.Show(document.Page | document.Verbose)
 	default:
 		all.Show(document.Page | document.Verbose | document.Markdown)
-		d.Add("lines", "", a.Lines()...).Show(document.Terminal | document.Beside)
 	}
+	if !a.Answered() {
+		return
+	}
+	brief := a.Lines()
+	if read := a.ReadFrom(); len(read) > 0 {
+		brief = append([]document.Block{read}, brief...)
+	}
+	d.Add("lines", "", brief...).Show(document.Terminal | document.Beside)
 }
 
 // simulatedOf returns the record that labels an answer from several records: the first simulated record,

@@ -101,11 +101,18 @@ func (d *Document) setNow() (facts document.Facts) {
 		text += ", overlap off"
 	}
 	facts.Add("Set now", c.File+": "+text)
-	if c.Read != "" {
-		facts.Add("Read from", c.File+": "+c.Read)
-	}
+	facts = append(facts, d.ReadFrom()...)
 	for _, n := range c.Notes {
 		facts.Add("", n)
+	}
+	return facts
+}
+
+// ReadFrom returns the parts of the question with the place that each comes from: the trainer's file, a
+// flag or a default. It is empty without a file.
+func (d *Document) ReadFrom() (facts document.Facts) {
+	if c := d.Config; c != nil && c.Read != "" {
+		facts.Add("Read from", c.File+": "+c.Read)
 	}
 	return facts
 }
