@@ -25,8 +25,8 @@ var headerSets = map[string]headerSet{
 	"rocm": { // HIP 5.7, RCCL with NCCL's 2.13.4
 		headers: vendorHeaders{"ZBENCH_ROCM_INCLUDE", "rocm.h"}, column: 3, value: 1,
 		absent: []string{
-			"hipDeviceAttributeNumberOfXccs", "ncclAlltoAll", "ncclCommDeregister", "ncclCommInitRankConfig", "ncclCommRegister", "ncclCommWindowDeregister",
-			"ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclInProgress", "ncclMemAlloc", "ncclMemFree", "rcclGetAlgoName", "rcclGetCollImplInfo",
+			"hipDeviceAttributeNumberOfXccs", "ncclAlltoAll", "ncclCommDeregister", "ncclCommInitRankConfig", "ncclCommRegister", "ncclCommSplit",
+			"ncclCommWindowDeregister", "ncclCommWindowRegister", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclInProgress", "ncclMemAlloc", "ncclMemFree", "rcclGetAlgoName", "rcclGetCollImplInfo",
 		},
 	},
 	"rocm_7": { // HIP and RCCL 7.2.4, with NCCL's 2.27.7

@@ -110,7 +110,7 @@ func TestDoctorOnROCm(t *testing.T) {
 		}
 	}
 	require.Equal(t, "2.13.4", versions["collectives"])
-	require.Equal(t, []string{"--cta-policy, --nonblocking", "--register", "--register buffer", "--register window", "what ran a policy's calls, without a log"}, lost(t, b))
+	require.Equal(t, []string{"--cta-policy, --nonblocking", "--register", "--register buffer", "--register window", "communicators by a split (zbench soak)", "what ran a policy's calls, without a log"}, lost(t, b))
 	require.Regexp(t, `^5\.7\.`, versions["runtime"])
 	require.NotEmpty(t, versions["compiler"])
 }
@@ -118,7 +118,7 @@ func TestDoctorOnROCm(t *testing.T) {
 // since are the versions of NCCL's API that first have the functions which not all have (NVIDIA/nccl, the first tag whose
 // src/nccl.h.in has the name), and RCCL's own (ROCm/rocm-systems, 2.31.2, which is not released).
 var since = map[string]string{
-	"ncclCommInitRankConfig": "2.14.3", "ncclMemAlloc": "2.19.1", "ncclMemFree": "2.19.1", "ncclCommRegister": "2.19.1", "ncclCommDeregister": "2.19.1",
+	"ncclCommInitRankConfig": "2.14.3", "ncclCommSplit": "2.18.1", "ncclMemAlloc": "2.19.1", "ncclMemFree": "2.19.1", "ncclCommRegister": "2.19.1", "ncclCommDeregister": "2.19.1",
 	"ncclCommWindowRegister": "2.27.3", "ncclCommWindowDeregister": "2.27.3", "ncclAlltoAll": "2.28.3", "ncclGather": "2.28.3", "ncclScatter": "2.28.3",
 	"rcclGetCollImplInfo": "2.31.2", "rcclGetAlgoName": "2.31.2",
 }
