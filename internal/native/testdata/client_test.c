@@ -657,7 +657,7 @@ static void split_later(ncclComm_t *comms) {
 /* The end of a communicator waits for its work, and who called it does not. */
 static void finalize_later(ncclComm_t *comms) {
   client *c = &all[0];
-  begun(ncclAllReduce(c->send, c->recv, N, ncclFloat, ncclSum, comms[0], c->stream));
+  CHECK(ncclAllReduce(c->send, c->recv, N, ncclFloat, ncclSum, comms[0], c->stream) == ncclInProgress);
   CHECK(settled(comms[0]) == ncclSuccess);
   CHECK(ncclCommFinalize(comms[0]) == ncclInProgress); /* the others have not called it */
   CHECK(ncclCommFinalize(comms[0]) == ncclInvalidArgument);
