@@ -155,8 +155,8 @@ func verified(elements, wrong int64) record.Verified {
 }
 
 // verifySum compares the sum of the last launch with a sum that is computed without the arrays.
-// For the kernel `read` both must be equal in every bit. The sum of dot may differ by the rounding of its
-// additions.
+// For the kernel `read` both must be equal in every bit. The sum of dot may differ by the rounding of
+// its additions.
 func (d *Driver) verifySum(u *unit, c Case, s native.Step) (record.Verified, error) {
 	got, err := d.words(u, 0, u.parts(s.Launch))
 	if err != nil {

@@ -99,7 +99,7 @@ func sweepText(rec *record.Record) string {
 	if s.Aggregate > 1 {
 		parts[0] = unit.Count(s.Iterations, "group") + " per burst"
 	}
-	if calls := s.String(); calls != "" {
+	if calls := s.CallsText(); calls != "" {
 		parts[0] += ", " + calls
 	}
 	return strings.Join(parts, ", ") + "." + addedText(rec)

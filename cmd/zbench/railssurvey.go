@@ -171,14 +171,6 @@ func (o *railsOptions) announcement(w spec.World) (text string, time plan.Span, 
 	if err != nil {
 		return "", time, err
 	}
-	f, err := fabric.ByName(o.run.want.Fabric)
-	if err != nil {
-		return "", time, usage(err, "`zbench list fabrics` describes them")
-	}
-	m, err := f.Resolve(w, fabric.Conditions{Pairs: true})
-	if err != nil {
-		return "", time, usage(err, railsHelp)
-	}
 	within, between := 0, 0
 	p := rails.NewPlan(rails.Fleet{Nodes: w.Nodes, GPUs: w.GPUsPerNode}, rails.Bounds{Least: o.rounds, Passes: o.rounds})
 	for r, more := p.Next(nil); more; r, more = p.Next(nil) {
@@ -188,13 +180,27 @@ func (o *railsOptions) announcement(w spec.World) (text string, time plan.Span, 
 			between++
 		}
 	}
-	seconds := float64(within) * m.Ways.Link.Time(float64(c.Layout.Bytes))
-	if m.Ways.Rail != nil {
-		seconds += float64(between) * m.Ways.Rail.Time(float64(c.Layout.Bytes))
-	}
-	seconds *= float64(o.launches)
+	seconds := o.modelled(w, float64(c.Layout.Bytes), float64(within), float64(between))
 	return fmt.Sprintf("nodes: %d; GPUs on each: %d; message: %s; rounds: %d within nodes, %d between nodes, and more for suspects",
 		w.Nodes, w.GPUsPerNode, unit.Bytes(c.Layout.Bytes), within, between), plan.Span{Low: seconds, High: seconds}, nil
+}
+
+// modelled returns the time of these rounds on the fabric, in seconds. It is 0 if the fabric has no such
+// world: hardware may have another shape.
+func (o *railsOptions) modelled(w spec.World, bytes, within, between float64) (seconds float64) {
+	f, err := fabric.ByName(o.run.want.Fabric)
+	if err != nil {
+		return 0
+	}
+	m, err := f.Resolve(w, fabric.Conditions{Pairs: true})
+	if err != nil {
+		return 0
+	}
+	seconds = within * m.Ways.Link.Time(bytes)
+	if m.Ways.Rail != nil {
+		seconds += between * m.Ways.Rail.Time(bytes)
+	}
+	return seconds * float64(o.launches)
 }
 
 // surveyed returns what is known about a survey before it runs. launches is the number of launches

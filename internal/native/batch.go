@@ -88,7 +88,7 @@ type Work struct {
 	// by a kernel.
 	FromHost bool
 	// Captured is true if verification launches replay a graph. The first of them captures it;
-	// CanCapture must have returned nil.
+	// CanCall must have returned nil for graphs.
 	Captured bool
 	// Load has a launch for each rank that runs beside a verification's launch, on the rank's
 	// stream in LoadOn. It is nil for none.
@@ -173,7 +173,7 @@ func (b *Batch) SetApart(apart bool) {
 // SetCalls sets how bursts launch: how many launches are in one group, and how the host waits after
 // each group. It also sets whether the communicators are non-blocking.
 func (b *Batch) SetCalls(c policy.Calls) {
-	b.c.aggregate, b.c.blocking, b.c.nonblocking = C.int32_t(c.Aggregate), C.int32_t(c.Blocking), C.int32_t(b2i(c.NonBlocking)) //nolint:gosec // checked by Calls.Check
+	b.c.aggregate, b.c.blocking, b.c.nonblocking = C.int32_t(c.Aggregate), C.int32_t(c.Blocking), C.int32_t(b2i(c.NonBlocking)) //nolint:gosec // checked by CheckCalls
 }
 
 // MakeEvents creates the events of isolated timing for every rank. Call it once, after

@@ -122,7 +122,7 @@ func options(r *record.Record) map[string]string {
 	if s := r.Spec.Sweep; s != nil {
 		out[launchesFact] = fmt.Sprint(s.Iterations)
 		out["warm-up launches (-w)"] = fmt.Sprint(s.Warmup)
-		out["calls"] = cmp.Or(s.String(), "one by one")
+		out["calls"] = cmp.Or(s.CallsText(), "one by one")
 		out["cache"] = s.Cache
 	}
 	if k := r.Spec.Kernels; k != nil {

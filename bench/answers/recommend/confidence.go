@@ -29,8 +29,8 @@ const (
 // limiter limits the level if `when` is true, for a reason with a code and words.
 type limiter func(when bool, code, level, format string, args ...any)
 
-// confidence returns the lowest confidence that any reason against the answer leaves. The regret over the scenarios is
-// read at `least`, the setting of least mean regret.
+// confidence returns the lowest confidence that any reason against the answer leaves. The regret over the
+// scenarios is read at `least`, the setting of least mean regret.
 func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	c := Confidence{Level: High, Reasons: []Reason{}}
 	limit := func(when bool, code, level, format string, args ...any) {

@@ -148,7 +148,11 @@ func compareKnees(a, b record.CurveKey) int {
 
 // `listed` returns the collective's place in the table; unknown collectives come last.
 func listed(name string) int {
-	return slices.Index(slices.Concat(collective.Names(), []string{name}), name)
+	names := collective.Names()
+	if i := slices.Index(names, name); i >= 0 {
+		return i
+	}
+	return len(names)
 }
 
 // sample is one size of a curve: s bytes, their bandwidth b in bytes per second, their time t in seconds. If
@@ -399,7 +403,17 @@ func (a Knees) Sentence() string {
 
 // mark returns the beginning of a line about the answer.
 func (a Knees) mark(extrapolated bool) string {
-	return map[[2]bool]string{{true, true}: "SIMULATED, extrapolated: ", {true, false}: "SIMULATED: ", {false, true}: "extrapolated: "}[[2]bool{a.Simulated, extrapolated}]
+	var words []string
+	if a.Simulated {
+		words = append(words, "SIMULATED")
+	}
+	if extrapolated {
+		words = append(words, "extrapolated")
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return strings.Join(words, ", ") + ": "
 }
 
 // warnings returns the warnings about a curve that has points.

@@ -36,10 +36,12 @@ func (a Attempt) Line(run string) ([]byte, error) { return jsonfile.Line(run, a)
 // ReadJournal reads a journal by jsonfile.ReadLines.
 func ReadJournal(text []byte) (Header, []Attempt, error) {
 	return jsonfile.ReadLines(text, func(h *Header, run string) error {
-		if h.Run = run; h.Spec.Sweep == nil {
-			return errors.New("it has no sweep")
+		h.Run = run
+		err := jsonfile.Version(h.Schema, JournalSchema)
+		if err == nil && h.Spec.Sweep == nil {
+			err = errors.New("it has no sweep")
 		}
-		return jsonfile.Version(h.Schema, JournalSchema)
+		return err
 	}, func(number int, a *Attempt) error {
 		if a.Number != number {
 			return fmt.Errorf("it is attempt %d, not %d", a.Number+1, number+1)

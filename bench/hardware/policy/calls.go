@@ -67,8 +67,8 @@ func (c Calls) Mask() (words []uint32) {
 	return words
 }
 
-// Check reports an invalid value or combination. policies are those of the sweep.
-func (c Calls) Check(policies []Policy) error {
+// CheckCalls reports an invalid value or combination. policies are those of the sweep.
+func (c Calls) CheckCalls(policies []Policy) error {
 	mask, err := c.CUMask, error(nil)
 	if mask != "" {
 		mask, err = ReadMask(mask)
@@ -114,8 +114,9 @@ func (c Calls) callings() (all []calling) {
 	return all
 }
 
-// String describes the calls; it returns empty text for the zero Calls.
-func (c Calls) String() string {
+// CallsText describes the calls; it returns empty text for the zero Calls. Its name and that of
+// CheckCalls say what they are about, because a sweep embeds Calls.
+func (c Calls) CallsText() string {
 	var words []string
 	for _, one := range c.callings() {
 		words = append(words, one.words)

@@ -10,7 +10,7 @@ import (
 
 // Each setting is in the words and, if it changes times, in the key; without settings both are empty.
 func TestCallsAreNamed(t *testing.T) {
-	require.Empty(t, policy.Calls{Aggregate: 1}.String()+policy.Calls{}.Key())
+	require.Empty(t, policy.Calls{Aggregate: 1}.CallsText()+policy.Calls{}.Key())
 	for want, c := range map[string]policy.Calls{
 		"captured into a graph that is replayed 3 times;/G3":    {GraphLaunches: 3},
 		"4 launches in a group;/m4":                             {Aggregate: 4},
@@ -21,7 +21,7 @@ func TestCallsAreNamed(t *testing.T) {
 		"compute units 000000ff,00000001;/cu-000000ff-00000001": {CUMask: "000000ff,00000001"},
 		"4 launches in a group, fine-grained memory;/m4/fine":   {Aggregate: 4, MemoryType: policy.Fine},
 	} {
-		require.Equal(t, want, c.String()+";"+c.Key())
+		require.Equal(t, want, c.CallsText()+";"+c.Key())
 	}
 }
 
@@ -45,9 +45,9 @@ func TestCallsAreChecked(t *testing.T) {
 		"at least 1": {Aggregate: -1}, "0, 1 or 2": {Blocking: 3}, "-z and -G": {Blocking: 2, GraphLaunches: 1},
 		"memory_type": {MemoryType: "host"}, "cu_mask": {CUMask: "ff"}, "--register": {MemoryType: policy.Fine},
 	} {
-		require.ErrorContains(t, c.Check(window), want)
+		require.ErrorContains(t, c.CheckCalls(window), want)
 	}
-	require.NoError(t, policy.Calls{MemoryType: policy.Fine, Aggregate: 2, Blocking: 1, CUMask: "000000ff"}.Check(policy.All(nil, nil)))
+	require.NoError(t, policy.Calls{MemoryType: policy.Fine, Aggregate: 2, Blocking: 1, CUMask: "000000ff"}.CheckCalls(policy.All(nil, nil)))
 }
 
 // A missing function is named with the flag that needs it.

@@ -121,8 +121,8 @@ type worker struct {
 	stuck bool
 }
 
-// The method `whole` returns the context in which an order is carried out. It ends only if the connection gives up the run: the
-// other processes would hang if this one stopped its launches early.
+// The method `whole` returns the context in which an order is carried out. It ends only if the
+// connection gives up the run: the other processes would hang if this one stopped its launches early.
 func (w *worker) whole() context.Context {
 	if w.GivingUp != nil {
 		return w.Context()

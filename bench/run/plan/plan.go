@@ -159,7 +159,7 @@ func (a Axes) Validate() error {
 			return fmt.Errorf("%s cannot reduce %s; choose another dtype, or a collective that does not reduce", c.Name, a.Dtypes[0].Name)
 		}
 	}
-	if err := a.Calls.Check(a.Policies); err != nil {
+	if err := a.Calls.CheckCalls(a.Policies); err != nil {
 		return err
 	}
 	return a.World.CheckSplits(a.Groups, a.Strides, a.Scales)

@@ -222,5 +222,5 @@ func (s *Sweep) check() error {
 	if err := policy.Check(s.Register, s.CTAPolicy); err != nil {
 		return err
 	}
-	return s.Check(policy.All(s.Register, s.CTAPolicy))
+	return s.CheckCalls(policy.All(s.Register, s.CTAPolicy))
 }

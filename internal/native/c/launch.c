@@ -228,8 +228,9 @@ static int zb_settle(zb_batch *b) {
 }
 
 /* Runs calls in a group if `grouped` is set. Calls of several ranks need one, because otherwise the
- * first call could wait for the second. A group launches its calls at its end. A group is ended even after a failure: it belongs
- * to the thread, and the thread's next call would otherwise still be in it. */
+ * first call could wait for the second. A group launches its calls at its end. A group is ended even
+ * after a failure: it belongs to the thread, and the thread's next call would otherwise still be in
+ * it. */
 int zb_grouped(zb_batch *b, int grouped, int (*each)(zb_batch *b, const void *what),
                const void *what) {
   const zb_table *t = b->table;

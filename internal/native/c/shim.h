@@ -224,6 +224,7 @@ static inline int zb_comms_ready(const zb_table *t, int n, void *const *comm) {
   }
   return code != 0 ? code : state;
 }
+
 /* Joins n local ranks to a new communicator of nranks ranks, in one group. The ranks are numbered
  * from first_rank on; `device` has their devices. Returns the collectives library's result. */
 static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
@@ -243,6 +244,7 @@ static inline int zb_comms_init(const zb_table *t, const zb_unique_id *id,
   code = code != 0 ? code : ended;
   return code == ZB_COLL_IN_PROGRESS ? zb_comms_ready(t, n, comm) : code;
 }
+
 /* Splits the communicators of n local ranks, which share no resources with the new ones. A rank's
  * color and key have its new communicator and its number there. */
 static inline int zb_comms_split(const zb_table *t, int n, const int32_t *device, void *const *from,
@@ -257,6 +259,7 @@ static inline int zb_comms_split(const zb_table *t, int n, const int32_t *device
   ended = t->groupEnd();
   return code != 0 ? code : ended;
 }
+
 /* Registers one buffer of each rank with its communicator. The calls are in a group, because
  * registration is collective. The result `took` is the time on the first rank's host, in
  * nanoseconds. */

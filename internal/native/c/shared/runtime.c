@@ -158,7 +158,8 @@ static void zbs_join(const char *path, const char *text) {
   zbs_pin();
 }
 
-/* Opens the world. The world moves data from the beginning, because a foreign program has no call that turns this on. */
+/* Opens the world. It moves data from the beginning, because a foreign program has no call that
+ * turns this on. */
 static void zbs_open(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
   char *text;
